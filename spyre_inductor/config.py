@@ -1,0 +1,43 @@
+"""Every knob of the compiler, and the only place that reads its environment variables.
+
+Passed to Inductor as the device's custom config, so that each entry enters the FX-graph cache key.
+Format of a comment: what it does; environment variable; changes generated code: yes or no.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from torch.utils._config_module import install_config_module
+
+
+def _int_from_env(name: str, default: int) -> int:
+    text = os.environ.get(name)
+    if text is None:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{name} must be an integer, got {text!r}") from None
+
+
+# Vector instruction set of rendered kernels: "native", "avx512", "avx2" or "scalar".
+# SPYRE_CODEGEN_ISA; changes generated code: yes (through compiler flags)
+isa: str = os.environ.get("SPYRE_CODEGEN_ISA", "native")
+
+# Virtual cores a kernel may be divided over, 1 to 32. SPYRE_CODEGEN_CORES; changes generated code: yes
+cores: int = _int_from_env("SPYRE_CODEGEN_CORES", 32)
+
+# Host compiler. SPYRE_BUILD_CXX, then CXX; changes generated code: yes
+cxx: str = os.environ.get("SPYRE_BUILD_CXX", os.environ.get("CXX", "g++"))
+
+# Kernel cache directory; empty: "spyre" in Inductor's cache directory.
+# SPYRE_CACHE_DIR; changes generated code: no
+cache_dir: str = os.environ.get("SPYRE_CACHE_DIR", "")
+
+# Kernel cache size limit in bytes; least recently used entries go first.
+# SPYRE_CACHE_MAX_BYTES; changes generated code: no
+cache_max_bytes: int = _int_from_env("SPYRE_CACHE_MAX_BYTES", 4 << 30)
+
+install_config_module(sys.modules[__name__])
