@@ -9,6 +9,10 @@ are visible inside that stage only; values of a PointStage are visible in all la
 Values are in SSA form: each `result` name is defined once, before its use. Compute types are
 float32, float64, int8..int64, uint8..uint64 and bool; 16-bit and 8-bit floats exist in memory only
 (Load widens to float32, Store rounds to nearest even) and as the target of a rounding Cast.
+A Store's value has the compute type of its buffer. Operands of Compute are typed by
+op_table.COMPUTE_OPS: nothing is promoted implicitly. A Cast from float to integer truncates; a Cast
+to bool is `!= 0`. An index inside a Load, Store, IndexValue or limit names axes, integer scalar
+arguments and int64 values.
 """
 
 from __future__ import annotations
@@ -69,7 +73,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class IndexValue:
-    """An index expression as a value of dtype int64 (or int32)."""
+    """An index expression as an int64 value; or a float scalar argument's name (dtype float64)."""
 
     result: str
     expr: IntExpr
@@ -185,7 +189,11 @@ class Scan:
 
 @dataclass(frozen=True)
 class Random:
-    """Philox4x32-10. kind: rand, randn, randint64, load_seed-derived; args (seed, offset[, low, high])."""
+    """Philox4x32-10 at counter `offset` under key `seed`; the same whatever the division.
+
+    kind: rand and randn (float32; args seed, offset), randint64 (int64; args seed, offset, low,
+    high; low <= result < high). All operands are int64.
+    """
 
     result: str
     kind: str
