@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from torch.utils._config_module import install_config_module
+
+from .build.cache_location import cache_directory
 
 
 def _int_from_env(name: str, default: int) -> int:
@@ -26,18 +29,28 @@ def _int_from_env(name: str, default: int) -> int:
 # SPYRE_CODEGEN_ISA; changes generated code: yes (through compiler flags)
 isa: str = os.environ.get("SPYRE_CODEGEN_ISA", "native")
 
+# "fast": a*b+c in one rounding; "off": two roundings, bit for bit as Inductor's own C++.
+# SPYRE_CODEGEN_FP_CONTRACT; changes generated code: yes (through compiler flags)
+fp_contract: str = os.environ.get("SPYRE_CODEGEN_FP_CONTRACT", "fast")
+
 # Virtual cores a kernel may be divided over, 1 to 32. SPYRE_CODEGEN_CORES; changes generated code: yes
 cores: int = _int_from_env("SPYRE_CODEGEN_CORES", 32)
 
 # Host compiler. SPYRE_BUILD_CXX, then CXX; changes generated code: yes
 cxx: str = os.environ.get("SPYRE_BUILD_CXX", os.environ.get("CXX", "g++"))
 
-# Kernel cache directory; empty: "spyre" in Inductor's cache directory.
+# Kernel cache directory (see kernel_cache_directory); empty: "spyre" in Inductor's cache directory.
 # SPYRE_CACHE_DIR; changes generated code: no
 cache_dir: str = os.environ.get("SPYRE_CACHE_DIR", "")
 
 # Kernel cache size limit in bytes; least recently used entries go first.
 # SPYRE_CACHE_MAX_BYTES; changes generated code: no
 cache_max_bytes: int = _int_from_env("SPYRE_CACHE_MAX_BYTES", 4 << 30)
+
+
+def kernel_cache_directory() -> Path:
+    """Where kernels are kept, asked at each use: torch's fresh_cache moves it."""
+    return cache_directory(os.environ, sys.modules[__name__].cache_dir)
+
 
 install_config_module(sys.modules[__name__])

@@ -33,7 +33,9 @@ class TemplateError(SpyreError):
 class CompileError(SpyreError):
     """The host compiler refused a kernel, or there is no compiler."""
 
-    def __init__(self, message: str, command: str, source_path: str, output: str) -> None:
+    def __init__(
+        self, message: str, command: str, source_path: str, output: str
+    ) -> None:
         super().__init__(message, command, source_path, output)
         self.message, self.command = message, command
         self.source_path, self.output = source_path, output
