@@ -4,11 +4,9 @@ Passed to Inductor as the device's custom config, so that each entry enters the 
 Format of a comment: what it does; environment variable; changes generated code: yes or no.
 """
 
-from __future__ import annotations
-
 import os
 import sys
-from pathlib import Path
+import pathlib
 
 from torch.utils._config_module import install_config_module
 
@@ -48,7 +46,7 @@ cache_dir: str = os.environ.get("SPYRE_CACHE_DIR", "")
 cache_max_bytes: int = _int_from_env("SPYRE_CACHE_MAX_BYTES", 4 << 30)
 
 
-def kernel_cache_directory() -> Path:
+def kernel_cache_directory() -> pathlib.Path:
     """Where kernels are kept, asked at each use: torch's fresh_cache moves it."""
     return cache_directory(os.environ, sys.modules[__name__].cache_dir)
 
