@@ -1,0 +1,140 @@
+#include "runtime/generator.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/EmptyTensor.h>
+#include <c10/core/GeneratorImpl.h>
+#include <c10/util/Exception.h>
+
+#include <array>
+#include <cstring>
+#include <mutex>
+
+#include "device/properties.h"
+#include "runtime/current.h"
+#include "runtime/exception.h"
+#include "runtime/generator_states.h"
+
+namespace spyre::runtime {
+
+namespace {
+
+constexpr std::size_t kStateBytes = 2 * sizeof(std::uint64_t);  // seed, offset
+
+class GeneratorImpl final : public c10::GeneratorImpl {
+ public:
+  explicit GeneratorImpl(c10::DeviceIndex index)
+      : c10::GeneratorImpl(c10::Device(c10::DeviceType::PrivateUse1, index),
+                           c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
+        cpu_(at::detail::createCPUGenerator(c10::default_rng_seed_val)),
+        position_(c10::default_rng_seed_val) {}
+
+  const at::Generator& cpu() const { return cpu_; }
+
+  void set_current_seed(std::uint64_t seed) override {
+    std::lock_guard lock(cpu_.mutex());
+    cpu_.set_current_seed(seed);
+    position_ = EnginePosition(seed);
+  }
+  std::uint64_t current_seed() const override { return position_.seed(); }
+  std::uint64_t seed() override {
+    const std::uint64_t seed = c10::detail::getNonDeterministicRandom();
+    set_current_seed(seed);
+    return seed;
+  }
+
+  void set_offset(std::uint64_t offset) override {
+    std::lock_guard lock(cpu_.mutex());
+    move_to(position_.seed(), offset);
+  }
+  std::uint64_t get_offset() const override {
+    std::lock_guard lock(cpu_.mutex());
+    return position_.words_drawn(cpu_impl()->engine());
+  }
+
+  c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
+    const std::uint64_t offset = get_offset();
+    remember_state({position_.seed(), offset, cpu_impl()->engine().data(),
+                    cpu_impl()->next_float_normal_sample(),
+                    cpu_impl()->next_double_normal_sample()});
+    const std::array<std::uint64_t, 2> words{position_.seed(), offset};
+    at::TensorBase tensor =
+        at::detail::empty_cpu({static_cast<std::int64_t>(kStateBytes)}, at::kByte);
+    std::memcpy(tensor.mutable_data_ptr(), words.data(), kStateBytes);
+    return tensor.getIntrusivePtr();
+  }
+
+  void set_state(const c10::TensorImpl& state) override {
+    at::detail::check_rng_state(state);
+    TORCH_CHECK(state.numel() == static_cast<std::int64_t>(kStateBytes),
+                "RNG state is wrong size: a spyre generator has ", kStateBytes,
+                " bytes (seed, offset), but got ", state.numel());
+    std::array<std::uint64_t, 2> words{};
+    std::memcpy(words.data(), state.data(), kStateBytes);
+    std::lock_guard lock(cpu_.mutex());
+    move_to(words[0], words[1]);
+  }
+
+ private:
+  at::CPUGeneratorImpl* cpu_impl() const { return cpu_.get<at::CPUGeneratorImpl>(); }
+
+  void move_to(std::uint64_t seed, std::uint64_t offset) {
+    if (const std::optional<GeneratorState> state = recall_state(seed, offset)) {
+      at::mt19937 engine;
+      engine.set_data(state->engine);
+      cpu_impl()->set_engine(engine);
+      cpu_impl()->set_next_float_normal_sample(state->float_normal);
+      cpu_impl()->set_next_double_normal_sample(state->double_normal);
+      position_.jump(seed, offset, engine);
+      return;
+    }
+    cpu_impl()->set_engine(position_.engine_at(seed, offset));
+    cpu_impl()->set_next_float_normal_sample(std::nullopt);
+    cpu_impl()->set_next_double_normal_sample(std::nullopt);
+  }
+
+  GeneratorImpl* clone_impl() const override {
+    auto* copy = new GeneratorImpl(device().index());
+    copy->cpu_ = cpu_.clone();
+    copy->position_ = position_;
+    return copy;
+  }
+
+  mutable at::Generator cpu_;
+  mutable EnginePosition position_;
+};
+
+std::int64_t checked_index(c10::DeviceIndex index) {
+  const int device = index < 0 ? current_device() : index;
+  check_device_index(device);
+  return device;
+}
+
+}  // namespace
+
+const at::Generator& default_generator(c10::DeviceIndex index) {
+  static auto* generators = [] {
+    auto* made = new std::vector<at::Generator>();  // leaked: Python holds references
+    for (int device = 0; device < device::device_count(); ++device) {
+      made->push_back(at::make_generator<GeneratorImpl>(static_cast<c10::DeviceIndex>(device)));
+    }
+    return made;
+  }();
+  return (*generators)[static_cast<std::size_t>(checked_index(index))];
+}
+
+at::Generator new_generator(c10::DeviceIndex index) {
+  return at::make_generator<GeneratorImpl>(static_cast<c10::DeviceIndex>(checked_index(index)));
+}
+
+at::Generator cpu_generator_of(const std::optional<at::Generator>& generator,
+                               c10::DeviceIndex index) {
+  if (!generator.has_value() || !generator->defined()) {
+    return default_generator(index).get<GeneratorImpl>()->cpu();
+  }
+  TORCH_CHECK(generator->device().type() == c10::DeviceType::PrivateUse1,
+              "Expected a 'spyre' device type for generator but found '",
+              generator->device().type(), "'");
+  return generator->get<GeneratorImpl>()->cpu();
+}
+
+}  // namespace spyre::runtime

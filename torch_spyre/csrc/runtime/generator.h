@@ -1,0 +1,27 @@
+// Random generators of the card.
+//
+// Note [Generator state]: eager operators draw from a CPU generator that each Spyre generator owns,
+// so that the same seed gives the same numbers as on the CPU. Its state is shown as CUDA's 16 bytes
+// (seed, offset), where offset counts the 32-bit words drawn since seeding; DTensor and compiled
+// kernels (Philox) rely on that layout. Restoring a state that this process handed out is exact and
+// fast; any other state is reached by drawing from the seed (about 1 ns per word), without the
+// second half of a pair of normal samples that might have been pending.
+#pragma once
+#include <ATen/core/Generator.h>
+#include <c10/core/Device.h>
+
+#include <optional>
+
+namespace spyre::runtime {
+
+// Index -1 is the current card. Throws torch.AcceleratorError when out of range.
+const at::Generator& default_generator(c10::DeviceIndex index);
+at::Generator new_generator(c10::DeviceIndex index);
+
+// The CPU generator from which the operators of `generator` draw; nullopt or an undefined
+// generator means the default one of `index`. Throws RuntimeError for a generator of another
+// device type. Reading the state does not wait for queued work: operators draw when called.
+at::Generator cpu_generator_of(const std::optional<at::Generator>& generator,
+                               c10::DeviceIndex index = -1);
+
+}  // namespace spyre::runtime

@@ -1,0 +1,49 @@
+// Work on streams, as the eager operators and the launcher see it: layer 0's calls with failures
+// turned into exceptions.
+#pragma once
+#include <string>
+#include <utility>
+
+#include "device/stream.h"
+#include "device/work.h"
+#include "runtime/current.h"
+#include "runtime/exception.h"
+
+namespace spyre::runtime {
+
+// True when the caller may run small work itself, at once, on this thread (device/stream.h, Note
+// [Inline execution]). Throws the stream's pending error.
+inline bool may_run_inline(device::StreamRef stream) {
+  bool inline_ok = false;
+  check(device::may_run_inline(stream, &inline_ok));
+  return inline_ok;
+}
+
+// Appends `fn` to the stream and returns. fn() gives void or device::Status, may run more than
+// once (capture), must own everything that is not memory of the card's pool, and must not need
+// the GIL. An exception that leaves it becomes the stream's error.
+template <class F>
+void enqueue(device::StreamRef stream, device::Engine engine, std::string name, F fn) {
+  initialize();
+  check(device::enqueue(stream, engine, device::make_work(std::move(name), std::move(fn))));
+}
+template <class F>
+void enqueue_compute(device::StreamRef stream, std::string name, F fn) {
+  enqueue(stream, device::Engine::kCompute, std::move(name), std::move(fn));
+}
+template <class F>
+void enqueue_dma(device::StreamRef stream, std::string name, F fn) {
+  enqueue(stream, device::Engine::kDma, std::move(name), std::move(fn));
+}
+
+// Waits for the stream and throws its error. Releases the GIL while it waits, if held.
+inline void synchronize(device::StreamRef stream) { check(device::synchronize(stream)); }
+// The same for an implicit wait, as in item() or a copy to pageable memory: obeys
+// torch.spyre.set_sync_debug_mode. `what` names the operation in the warning or error.
+void synchronize_implicitly(device::StreamRef stream, const char* what);
+
+enum class SyncDebugMode : int { kDefault = 0, kWarn = 1, kError = 2 };
+void set_sync_debug_mode(SyncDebugMode mode);
+SyncDebugMode sync_debug_mode();
+
+}  // namespace spyre::runtime
