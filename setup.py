@@ -1,21 +1,51 @@
-"""Builds the one extension module, torch_spyre._C. Everything else is in pyproject.toml."""
+"""Builds the one extension module, torch_spyre._C. The rest is in pyproject.toml."""
 
+import os
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
 from setuptools import setup
 from torch.utils.cpp_extension import BuildExtension, CppExtension
 
 CSRC = Path("torch_spyre/csrc")
+INCLUDE = Path("torch_spyre/include")
+
+
+def require_compiler() -> None:
+    """Stops with one sentence where torch would stop with a page."""
+    compiler = shlex.split(os.environ.get("CXX", "")) or ["g++"]
+    if shutil.which(compiler[0]) is None:
+        sys.exit(
+            f"error: no C++ compiler {compiler[0]!r}; "
+            "install g++ 11 or newer, or name one in CXX"
+        )
+
+
+class BuildDevice(BuildExtension.with_options(no_python_abi_suffix=True)):
+    """torch's extension build, after the check for a compiler."""
+
+    def run(self) -> None:
+        require_compiler()
+        super().run()
+
 
 setup(
     ext_modules=[
         CppExtension(
             name="torch_spyre._C",
             sources=sorted(str(path) for path in CSRC.rglob("*.cpp")),
-            include_dirs=[str(CSRC.resolve()), str(Path("torch_spyre/include").resolve())],
-            extra_compile_args=["-std=c++20", "-O2", "-fopenmp", "-fvisibility=hidden", "-Wall"],
+            include_dirs=[str(CSRC.resolve()), str(INCLUDE.resolve())],
+            extra_compile_args=[
+                "-std=c++20",
+                "-O2",
+                "-fopenmp",
+                "-fvisibility=hidden",
+                "-Wall",
+            ],
             extra_link_args=["-fopenmp"],
         )
     ],
-    cmdclass={"build_ext": BuildExtension.with_options(no_python_abi_suffix=True)},
+    cmdclass={"build_ext": BuildDevice},
 )
