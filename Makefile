@@ -58,7 +58,8 @@ format: $(VENV)/.project $(VENV)/.dev ## let ruff and clang-format rewrite the s
 asan: SANITIZER = address
 tsan: SANITIZER = thread
 ubsan: SANITIZER = undefined
-asan tsan ubsan: $(VENV)/.test ## the card's C++ tests under a sanitizer
+asan: ## the card's C++ tests under AddressSanitizer (also: tsan, ubsan)
+asan tsan ubsan: $(VENV)/.test
 	SPYRE_TEST_SANITIZER=$(SANITIZER) $(PY) -m pytest -q tests/device_cpp
 
 .PHONY: bench

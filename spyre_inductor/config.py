@@ -5,8 +5,8 @@ Format of a comment: what it does; environment variable; changes generated code:
 """
 
 import os
-import sys
 import pathlib
+import sys
 
 from torch.utils._config_module import install_config_module
 

@@ -1,1 +1,1 @@
-"""See ARCHITECTURE.md."""
+"""The spyre-inductor command: look at the kernel cache and at this installation."""

@@ -1,0 +1,122 @@
+"""Kernel source in, verified cache entry out: look, lock, look again, compile, publish.
+
+The compiler runs inside the entry's staging directory with relative names, so that the command in
+build.json and in an error message can be repeated as it stands.
+"""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import subprocess
+import time
+from pathlib import Path
+
+from spyre_inductor.errors import CompileError
+from spyre_inductor.logs import artifact_name
+
+from .cache_key import abi_version, cache_key
+from .entry import MODULE_FILE, PLAN_FILE, SOURCE_FILE, CacheEntry, write_build_record
+from .kernel_cache import KernelCache
+from .toolchain import Toolchain
+
+log = logging.getLogger(__name__)
+events = logging.getLogger(artifact_name("spyre_inductor.build", "spyre_cache"))
+
+_COMPILE_TIMEOUT_SECONDS = 600
+_DISK_FULL = ("No space left on device", "Disk quota exceeded")
+
+
+def build_module(
+    source: str, plans_json: str, toolchain: Toolchain, cache: KernelCache
+) -> CacheEntry:
+    """The built module for `source`, from the cache or compiled now.
+
+    Args:
+        source: C++ of one or more kernels, as rendered.
+        plans_json: The plans it was rendered from; stored beside the binary.
+
+    Raises:
+        CompileError: the compiler refused the source; holds command, path and output.
+    """
+    key = cache_key(source, plans_json, toolchain)
+    entry = cache.lookup(key)
+    if entry is not None:
+        cache.statistics.count("hits")
+        events.debug("hit %s", key)
+        return entry
+    cache.statistics.count("misses")
+    events.debug("miss %s", key)
+    try:
+        return _build_locked(key, source, plans_json, toolchain, cache)
+    except OSError as error:
+        # Read-only, full or vanished directory, or a lock that never came free.
+        spare = cache.spare()
+        log.warning(
+            "kernel cache %s cannot take an entry (%s); it goes to %s for this process",
+            cache.directory, error, spare.directory,
+        )  # fmt: skip
+        return spare.lookup(key) or _build_locked(
+            key, source, plans_json, toolchain, spare
+        )
+
+
+def _build_locked(
+    key: str, source: str, plans_json: str, toolchain: Toolchain, cache: KernelCache
+) -> CacheEntry:
+    with cache.building(key) as staged:
+        entry = cache.lookup(key)
+        if entry is not None:  # another process built it while we waited
+            return entry
+        (staged / SOURCE_FILE).write_text(source)
+        (staged / PLAN_FILE).write_text(plans_json)
+        start = time.perf_counter()
+        command = _run_compiler(staged, key, toolchain, cache)
+        milliseconds = round((time.perf_counter() - start) * 1e3, 1)
+        facts = {
+            "abi_version": abi_version(toolchain),
+            "command": shlex.join(command),
+            "compiler": toolchain.version,
+            "compile_ms": milliseconds,
+            "isa": toolchain.isa,
+        }
+        write_build_record(staged, key, facts)
+        events.debug("built %s in %s ms", key, milliseconds)
+        return cache.publish(staged, key)
+
+
+def _run_compiler(
+    staged: Path, key: str, toolchain: Toolchain, cache: KernelCache
+) -> tuple[str, ...]:
+    command = toolchain.compile_command(SOURCE_FILE, MODULE_FILE)
+    try:
+        done = subprocess.run(
+            command,
+            check=False,
+            cwd=staged,
+            capture_output=True,
+            text=True,
+            timeout=_COMPILE_TIMEOUT_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        message = f"the compiler did not finish in {_COMPILE_TIMEOUT_SECONDS} s"
+        kept = cache.keep_failed(staged, key)
+        raise CompileError(
+            message, _shown(command, kept), str(kept / SOURCE_FILE), ""
+        ) from None
+    if done.returncode == 0:
+        return command
+    if any(text in done.stderr for text in _DISK_FULL):
+        raise OSError(done.stderr.strip().splitlines()[-1])
+    message = f"the compiler refused a rendered kernel (exit code {done.returncode})"
+    kept = cache.keep_failed(staged, key)
+    raise CompileError(
+        message,
+        _shown(command, kept),
+        str(kept / SOURCE_FILE),
+        done.stdout + done.stderr,
+    )
+
+
+def _shown(command: tuple[str, ...], directory: Path) -> str:
+    return f"cd {shlex.quote(str(directory))} && {shlex.join(command)}"

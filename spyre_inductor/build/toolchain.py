@@ -1,0 +1,174 @@
+"""Finds the host compiler and says how it is called. Gives a frozen Toolchain.
+
+One run of the compiler answers everything: its version, and through the predefined macros of
+-march=native what this host can execute. No probe program is compiled.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from spyre_inductor.errors import CompileError, UnsupportedError
+
+# Requested instruction set -> flags. "native" is resolved to one of the others in Toolchain.isa.
+ISA_FLAGS = {
+    "native": ("-march=native",),
+    "avx512": ("-march=x86-64-v4", "-mtune=native"),
+    "avx2": ("-march=x86-64-v3", "-mtune=native"),
+    "scalar": (),
+}
+_ISA_MACROS = {
+    "avx512": ("AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL"),
+    "avx2": ("AVX2", "FMA", "F16C"),
+    "scalar": (),
+}
+
+# Never -ffast-math: with GCC before 13 it links crtfastmath.o, which flushes denormals to zero in
+# the whole process. -O3 costs what -O2 costs here and unrolls accumulator loops.
+_COMPILE_FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-asynchronous-unwind-tables",
+    "-fvisibility=hidden",
+    "-fPIC",
+    "-shared",
+)
+# No start files and no libstdc++ (halves the link time); a missing symbol fails here, not at load.
+_LINK_FLAGS = (
+    "-nostdlib",
+    "-Wl,--no-undefined",
+    "-Wl,--as-needed",
+    "-lm",
+    "-lc",
+    "-lgcc",
+)
+
+_PROBE_TIMEOUT_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler and everything about its use that decides what a binary contains."""
+
+    command: tuple[
+        str, ...
+    ]  # absolute compiler path, then any words the user put after it
+    version: str  # "gcc version 12.2.0 (Debian 12.2.0-14+deb12u1)"
+    isa: str  # "avx512", "avx2" or "scalar": what rendered kernels may use
+    host_digest: (
+        str  # of the predefined macros: differs where -march=native means another CPU
+    )
+    compile_flags: tuple[str, ...]
+    link_flags: tuple[str, ...]
+    include_dirs: tuple[str, ...]
+
+    def compile_command(self, source: str, output: str) -> tuple[str, ...]:
+        """The one command that turns `source` into the shared object `output`."""
+        includes = tuple(f"-I{directory}" for directory in self.include_dirs)
+        return (
+            *self.command, *self.compile_flags, *includes, source, "-o", output, *self.link_flags
+        )  # fmt: skip
+
+
+def detect_toolchain(
+    cxx: str, isa: str, include_dirs: Iterable[str | Path], fp_contract: str = "fast"
+) -> Toolchain:
+    """The toolchain for compiler `cxx` and instruction set `isa`.
+
+    Args:
+        cxx: A name on PATH or a path, optionally followed by arguments ("ccache g++").
+        isa: A key of ISA_FLAGS.
+        include_dirs: Directories of the kernel headers; their text enters each cache key.
+        fp_contract: "fast" lets a*b+c become one fused operation, "off" rounds twice.
+
+    Raises:
+        CompileError: there is no such compiler, or it does not run.
+        UnsupportedError: this host cannot execute `isa`.
+    """
+    if isa not in ISA_FLAGS:
+        known = ", ".join(ISA_FLAGS)
+        raise UnsupportedError(f"instruction set {isa!r}", f"choose one of {known}")
+    command = _locate(cxx)
+    file = Path(command[0]).stat()
+    version, macros = _probe(command, (file.st_mtime_ns, file.st_size))
+    available = [
+        name for name, needed in _ISA_MACROS.items() if set(needed) <= macros.keys()
+    ]
+    if isa == "native":
+        resolved = available[0]
+    elif isa in available:
+        resolved = isa
+    else:
+        why = f"this host has {available[0]}; set SPYRE_CODEGEN_ISA to it or to native"
+        raise UnsupportedError(f"instruction set {isa!r}", why)
+    digest = hashlib.sha256(repr(sorted(macros.items())).encode()).hexdigest()
+    return Toolchain(
+        command=command,
+        version=version,
+        isa=resolved,
+        host_digest=digest,
+        compile_flags=(
+            *_COMPILE_FLAGS,
+            f"-ffp-contract={fp_contract}",
+            *ISA_FLAGS[isa],
+        ),
+        link_flags=_LINK_FLAGS,
+        include_dirs=tuple(
+            str(Path(directory).resolve()) for directory in include_dirs
+        ),
+    )
+
+
+def _locate(cxx: str) -> tuple[str, ...]:
+    words = shlex.split(cxx)
+    found = shutil.which(words[0]) if words else None
+    if found is None:
+        message = (
+            f"no C++ compiler: {cxx!r} is not an executable on PATH; install g++ 11 or newer, "
+            "or name a compiler in SPYRE_BUILD_CXX"
+        )
+        raise CompileError(message, command=cxx, source_path="", output="")
+    return (str(Path(found).absolute()), *words[1:])
+
+
+@functools.lru_cache(maxsize=8)
+def _probe(
+    command: tuple[str, ...], stamp: tuple[int, int]
+) -> tuple[str, dict[str, str]]:
+    """Version line and predefined macros (without their underscores) of `command`.
+
+    `stamp` is the file's change time and size, so that an upgraded compiler is asked again.
+    """
+    probe = (*command, "-v", "-dM", "-E", "-march=native", "-x", "c++", "/dev/null")
+    try:
+        done = subprocess.run(
+            probe,
+            capture_output=True,
+            text=True,
+            timeout=_PROBE_TIMEOUT_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        output = str(getattr(error, "stderr", None) or error)
+        message = f"the C++ compiler {command[0]} does not run; name another in SPYRE_BUILD_CXX"
+        raise CompileError(message, shlex.join(probe), "", output) from error
+    macros = dict(
+        re.findall(r"^#define __(\w+?)(?:__)? (.*)$", done.stdout, re.MULTILINE)
+    )
+    line = re.search(r"^.*\b(?:gcc|clang) version .*$", done.stderr, re.MULTILINE)
+    version = (
+        line.group().strip() if line else macros.get("VERSION", "unknown").strip('"')
+    )
+    return version, macros
