@@ -31,7 +31,8 @@ isa: str = os.environ.get("SPYRE_CODEGEN_ISA", "native")
 # SPYRE_CODEGEN_FP_CONTRACT; changes generated code: yes (through compiler flags)
 fp_contract: str = os.environ.get("SPYRE_CODEGEN_FP_CONTRACT", "fast")
 
-# Virtual cores a kernel may be divided over, 1 to 32. SPYRE_CODEGEN_CORES; changes generated code: yes
+# Virtual cores a kernel may be divided over, 1 to 32.
+# SPYRE_CODEGEN_CORES; changes generated code: yes
 cores: int = _int_from_env("SPYRE_CODEGEN_CORES", 32)
 
 # Host compiler. SPYRE_BUILD_CXX, then CXX; changes generated code: yes

@@ -16,7 +16,7 @@ ARTIFACTS = {
     "spyre_plan": "Each kernel plan and launch plan as it is built.",
     "spyre_cache": "Kernel cache hits, misses, builds and evictions, with keys and times.",
     "spyre_launch": "Each launch of a compiled graph, with its steps and arguments.",
-    "spyre_fallback": "Operators that run eagerly inside a compiled graph, refused fusions, and why.",
+    "spyre_fallback": "Operators that run eagerly in a compiled graph, refused fusions, and why.",
 }
 
 # (package, artifact) pairs that are logged to by modules that do not import torch.
