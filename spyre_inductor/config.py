@@ -46,6 +46,10 @@ cache_dir: str = os.environ.get("SPYRE_CACHE_DIR", "")
 # SPYRE_CACHE_MAX_BYTES; changes generated code: no
 cache_max_bytes: int = _int_from_env("SPYRE_CACHE_MAX_BYTES", 4 << 30)
 
+# True while a graph of CPU tensors is compiled for the card (set by the backend, not by users).
+# No environment variable; changes generated code: yes
+_cpu_resident: bool = False
+
 
 def kernel_cache_directory() -> pathlib.Path:
     """Where kernels are kept, asked at each use: torch's fresh_cache moves it."""

@@ -1,1 +1,1 @@
-"""See ARCHITECTURE.md."""
+"""FX passes of the spyre device; `graph_pass.SpyreGraphPass` runs them after Inductor's own."""

@@ -1,0 +1,219 @@
+"""SpyreWrapperCodegen: the Python that allocates buffers and calls a graph's kernels.
+
+The scheduling hands in each verified KernelPlan. When the graph is complete, all plans are rendered
+into one C++ source, its build starts in a thread, and the source goes into the generated code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import sympy
+import torch
+from torch._inductor import config as inductor_config
+from torch._inductor.codegen.wrapper import (
+    PythonWrapperCodegen,
+    SubgraphPythonWrapperCodegen,
+    WrapperLine,
+    pexpr,
+)
+from torch._inductor.utils import IndentedBuffer
+from torch._inductor.virtualized import V
+
+from . import config
+from .launch.async_compile import begin_build, pack_plans
+from .launch.signature import KernelSignature, signature_of
+from .logs import artifact_logger
+from .plan.json_codec import to_json
+from .plan.kernel_plan import KernelPlan
+from .render.renderer import render_module
+
+log = artifact_logger(__name__, "spyre_plan")
+
+_IMPORTS = """
+from torch_spyre._C import empty_strided as empty_strided_spyre, give_to_host, lend_to_card
+from spyre_inductor.launch.loader import SpyreModule
+"""
+
+
+@dataclasses.dataclass
+class SpyreKernelCallLine(WrapperLine):
+    """One launch: `args` are buffer names, then sizes, in the plan's order."""
+
+    wrapper: PythonWrapperCodegen
+    plan: KernelPlan
+    kernel_name: str
+    args: tuple[Any, ...]
+
+    def codegen(self, code: IndentedBuffer) -> None:
+        args = ", ".join(_as_python(arg) for arg in self.args)
+        code.writeline(f"{self.kernel_name}({args})")
+
+
+def _as_python(arg: Any) -> str:
+    if isinstance(arg, sympy.Expr):
+        return pexpr(V.graph.sizevars.simplify(arg))
+    return str(arg)
+
+
+class _SpyreWrapperMixin:
+    """What the wrappers of a graph and of its subgraphs share."""
+
+    def make_allocation(
+        self,
+        name: str,
+        device: torch.device,
+        dtype: torch.dtype,
+        shape: Sequence[Any],
+        stride: Sequence[Any],
+        allocation_shape: Sequence[Any] | None = None,
+        is_pinned: bool = False,
+    ) -> str:
+        """`empty_strided` of the extension: half the time of torch's, and names the card."""
+        if (
+            device.type != "spyre"
+            or inductor_config.test_configs.track_memory_lifecycle
+        ):
+            return super().make_allocation(  # type: ignore[misc]
+                name, device, dtype, shape, stride, allocation_shape, is_pinned
+            )
+        as_tuple = self.codegen_python_shape_tuple  # type: ignore[attr-defined]
+        size = as_tuple(shape)
+        allocated = as_tuple(shape if allocation_shape is None else allocation_shape)
+        index = -1 if device.index is None else device.index
+        line = f"{name} = empty_strided_spyre({allocated}, {as_tuple(stride)}, {dtype}, {index})"
+        if size != allocated:
+            line += f".as_strided({size}, {as_tuple(stride)})"
+        return line
+
+    def define_spyre_kernel(self, plan: KernelPlan) -> str:
+        """Adds a kernel to the graph's module; returns the name to call it by.
+
+        A plan that differs from an earlier one in names and notes only shares its kernel.
+        """
+        root = self._root()
+        content = _content(plan)
+        if content not in root.spyre_names:
+            root.spyre_plans.append(plan)
+            root.spyre_names[content] = plan.name
+        return root.spyre_names[content]
+
+    def generate_spyre_kernel_call(self, plan: KernelPlan, args: Sequence[Any]) -> None:
+        """Launches `plan`'s kernel (defined before) with buffer names and sizes, in plan order."""
+        expected = len(plan.buffers) + len(plan.scalars)
+        assert len(args) == expected, (plan.name, expected, args)
+        name = self._root().spyre_names[_content(plan)]
+        self.writeline(SpyreKernelCallLine(self, plan, name, tuple(args)))  # type: ignore
+
+    def _root(self) -> SpyreWrapperCodegen:
+        raise NotImplementedError
+
+    @staticmethod
+    def create(
+        is_subgraph: bool,
+        subgraph_name: str | None,
+        parent_wrapper: PythonWrapperCodegen | None,
+        partition_signatures: Any = None,
+    ) -> PythonWrapperCodegen:
+        if not is_subgraph:
+            return SpyreWrapperCodegen()
+        assert subgraph_name is not None and parent_wrapper is not None
+        return SpyreSubgraphWrapperCodegen(
+            subgraph_name, parent_wrapper, partition_signatures
+        )
+
+
+def _content(plan: KernelPlan) -> KernelPlan:
+    """The plan without what does not change its kernel: names of graph buffers, hints, notes."""
+    return dataclasses.replace(
+        plan,
+        name="",
+        sources=(),
+        buffers=tuple(dataclasses.replace(b, buffers=()) for b in plan.buffers),
+        scalars=tuple(dataclasses.replace(s, hint=None) for s in plan.scalars),
+    )
+
+
+class SpyreWrapperCodegen(_SpyreWrapperMixin, PythonWrapperCodegen):
+    """Wrapper of a whole graph; owns the plans of its subgraphs too."""
+
+    def __init__(self) -> None:
+        self.spyre_plans: list[KernelPlan] = []
+        self.spyre_names: dict[KernelPlan, str] = {}
+        super().__init__()
+
+    def _root(self) -> SpyreWrapperCodegen:
+        return self
+
+    def write_header(self) -> None:
+        super().write_header()
+        self.imports.splice(_IMPORTS, strip=True)
+
+    def write_args(self, input_names: list[str]) -> None:
+        if config._cpu_resident:
+            self.prefix.writeline(f"lend_to_card(args, {self._card()})")
+        super().write_args(input_names)
+
+    def generate_return(self, output_refs: list[str]) -> None:
+        # Every line, also of subgraphs, has been generated by now, and the header is still open.
+        if self.spyre_plans:
+            self._write_kernels()
+        if not config._cpu_resident:
+            super().generate_return(output_refs)
+            return
+        outputs = "".join(f"{ref}, " for ref in output_refs)
+        self.wrapper_call.writeline(f"return give_to_host(({outputs}), {self._card()})")
+
+    def _card(self) -> int:
+        """Index of the card that a CPU model's graph was moved to."""
+        return next(index for index in V.graph.device_idxs if index is not None)
+
+    def _write_kernels(self) -> None:
+        source = render_module(self.spyre_plans, _graph_kind())
+        plans_json = "[" + ",\n".join(map(to_json, self.spyre_plans)) + "]"
+        log.debug("%s", plans_json)
+        begin_build(source, plans_json)
+        self.header.writeline("")
+        self.header.writeline(
+            f"spyre_module = SpyreModule({_literal(source)}, plans={pack_plans(plans_json)!r})"
+        )
+        for plan in self.spyre_plans:
+            self.header.writeline(_kernel_definition(signature_of(plan)))
+
+
+def _graph_kind() -> str:
+    # Not the graph's number: the same kernels must have the same source in every process.
+    if V.graph.is_backward:
+        return "backward"
+    return "inference" if V.graph.is_inference else "forward"
+
+
+def _literal(source: str) -> str:
+    """A raw triple-quoted string when the text allows it, so that the code reads as C++."""
+    if "'''" in source or source.endswith(("'", "\\")):
+        return repr(source)
+    return f"r'''\n{source}'''[1:]"
+
+
+def _kernel_definition(kernel: KernelSignature) -> str:
+    parts = [repr(kernel.name), f"buffers={kernel.buffers!r}"]
+    if kernel.scalars:
+        parts.append(f"scalars={kernel.scalars!r}")
+    parts.append(f"cores={kernel.cores}")
+    if kernel.workspace_bytes:
+        parts.append(f"workspace_bytes={kernel.workspace_bytes}")
+    if kernel.checks:
+        parts.append(f"checks={kernel.checks!r}")
+    parts += [f"points={kernel.points_code!r}", f"ns_per_point={kernel.ns_per_point}"]
+    return f"{kernel.name} = spyre_module.kernel({', '.join(parts)})"
+
+
+class SpyreSubgraphWrapperCodegen(_SpyreWrapperMixin, SubgraphPythonWrapperCodegen):
+    """Wrapper of a branch, loop body or partition; its kernels go to the root's module."""
+
+    def _root(self) -> SpyreWrapperCodegen:
+        root = self.get_root_graph()
+        assert isinstance(root, SpyreWrapperCodegen)
+        return root
