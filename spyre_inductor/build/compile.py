@@ -12,7 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from spyre_inductor.errors import CompileError
+from spyre_inductor.errors import CacheError, CompileError
 from spyre_inductor.logs import artifact_name
 
 from .cache_key import abi_version, cache_key
@@ -38,6 +38,7 @@ def build_module(
 
     Raises:
         CompileError: the compiler refused the source; holds command, path and output.
+        CacheError: neither the cache nor the temporary directory takes an entry.
     """
     key = cache_key(source, plans_json, toolchain)
     entry = cache.lookup(key)
@@ -56,9 +57,15 @@ def build_module(
             "kernel cache %s cannot take an entry (%s); it goes to %s for this process",
             cache.directory, error, spare.directory,
         )  # fmt: skip
+    try:
         return spare.lookup(key) or _build_locked(
             key, source, plans_json, toolchain, spare
         )
+    except OSError as error:
+        raise CacheError(
+            f"no place for a compiled kernel: neither {cache.directory} nor "
+            f"{spare.directory} can be written ({error}); set SPYRE_CACHE_DIR"
+        ) from error
 
 
 def _build_locked(
@@ -106,8 +113,9 @@ def _run_compiler(
         ) from None
     if done.returncode == 0:
         return command
-    if any(text in done.stderr for text in _DISK_FULL):
-        raise OSError(done.stderr.strip().splitlines()[-1])
+    for line in done.stderr.splitlines():
+        if any(text in line for text in _DISK_FULL):
+            raise OSError(line.strip())
     message = f"the compiler refused a rendered kernel (exit code {done.returncode})"
     kept = cache.keep_failed(staged, key)
     raise CompileError(

@@ -57,9 +57,7 @@ def write_build_record(directory: Path, key: str, facts: Mapping[str, Any]) -> N
         files[name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     record = {"key": key, **facts, "files": files}
     record["checksum"] = _record_checksum(record)
-    (directory / BUILD_FILE).write_text(
-        json.dumps(record, indent=1, sort_keys=True) + "\n"
-    )
+    (directory / BUILD_FILE).write_text(json.dumps(record, indent=1, sort_keys=True))
     for name in (*CHECKED_FILES, BUILD_FILE):
         fsync(directory / name)
     fsync(directory)

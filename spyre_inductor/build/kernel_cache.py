@@ -141,13 +141,13 @@ class KernelCache:
 
 def _make_private(directory: Path) -> None:
     """Creates `directory` for this user alone, or checks that nobody else can plant code in it."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    directory.mkdir(mode=0o700, exist_ok=True)
-    found = directory.stat()
-    if not stat.S_ISDIR(found.st_mode):
+    if directory.exists() and not directory.is_dir():
         raise CacheError(
             f"kernel cache {directory} is not a directory; set SPYRE_CACHE_DIR"
         )
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(mode=0o700, exist_ok=True)
+    found = directory.stat()
     if found.st_uid != os.geteuid():
         raise CacheError(
             f"kernel cache {directory} belongs to user {found.st_uid}, this process runs as "
