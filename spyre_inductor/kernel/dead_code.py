@@ -1,0 +1,24 @@
+"""Drops operations whose results nobody uses."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from ..plan.kernel_plan import Operation, Stage
+from ..plan.operations import has_effect, results, uses
+
+
+def remove_dead_code(stages: Sequence[Stage]) -> list[Stage]:
+    """The stages without useless operations; empty stages disappear."""
+    live: set[str] = set()
+    kept_stages: list[Stage] = []
+    for stage in reversed(stages):
+        kept: list[Operation] = []
+        for op in reversed(stage.ops):
+            if has_effect(op) or live.intersection(results(op)):
+                live.update(uses(op))
+                kept.append(op)
+        if kept:
+            kept_stages.append(dataclasses.replace(stage, ops=tuple(reversed(kept))))
+    return kept_stages[::-1]

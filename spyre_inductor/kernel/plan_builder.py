@@ -1,0 +1,157 @@
+"""Recorded stages of a SpyreKernel -> KernelPlan."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import sympy
+from torch._inductor.utils import sympy_index_symbol, sympy_subs
+from torch._inductor.virtualized import V
+
+from ..plan.expr import IntExpr
+from ..plan.kernel_plan import (
+    Axis,
+    IndexValue,
+    KernelPlan,
+    Operation,
+    Stage,
+    Store,
+)
+from ..plan.operations import index_expressions, map_indices
+from .arguments import buffer_arguments, scalar_arguments
+from .axes import TreeAxes, axes_of_tree
+from .dead_code import remove_dead_code
+from .indexing import to_int_expr
+from .recorder import PendingStore
+from .source_notes import source_notes
+from .tiling import IterationSpace, choose_schedule
+
+# Filled in by the scheduling once the kernel has a name.
+UNNAMED = "unnamed"
+
+
+def build_plan(kernel: Any) -> KernelPlan:
+    """Closes the recording of `kernel` and gives its plan, with the name UNNAMED."""
+    stages = remove_dead_code(_kept_stages(kernel))
+    trees = _axes(kernel, stages)
+    space = _iteration_space(kernel, trees)
+    stages = [_with_axes(stage, trees, space) for stage in stages]
+    schedule = choose_schedule(kernel, space, stages)
+    sizes = _Sizes(kernel)
+    final = tuple(
+        dataclasses.replace(
+            stage, ops=tuple(map_indices(op, sizes.convert) for op in stage.ops)
+        )
+        for stage in stages
+    )
+    axes = tuple(
+        Axis(name, sizes.convert(extent), "parallel")
+        for name, extent in zip(space.parallel, space.parallel_extents)
+    )
+    reduction_axes = tuple(
+        Axis(name, sizes.convert(extent), "reduction")
+        for name, extent in zip(space.reduction, space.reduction_extents)
+    )
+    tile = schedule.tile(sizes.convert)
+    buffers = buffer_arguments(kernel, final, sizes.convert)
+    return KernelPlan(
+        name=UNNAMED,
+        template="loops",
+        buffers=buffers,
+        scalars=scalar_arguments(kernel),
+        axes=axes,
+        reduction_axes=reduction_axes,
+        stages=final,
+        division=schedule.division,
+        tile=tile,
+        lane_axis=schedule.lane_axis,
+        checks=tuple(kernel.check_messages),
+        sources=source_notes(kernel),
+    )
+
+
+class _Sizes:
+    """Turns sympy into IntExpr, registering every size symbol as a scalar argument."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    def convert(self, expr: Any) -> IntExpr:
+        return to_int_expr(self._kernel.rename_indexing(sympy.sympify(expr)))
+
+
+def _kept_stages(kernel: Any) -> list[Stage]:
+    """Stages without the stores of buffers that turned out to be unneeded."""
+    stages: list[Stage] = []
+    for stage in kernel.recorder.stages:
+        ops = []
+        for op in stage.ops:
+            if isinstance(op, PendingStore):
+                if kernel.is_removed(op.graph_name):
+                    continue
+                op = Store(op.buffer, op.index, op.value, op.mode)
+            ops.append(op)
+        stages.append(dataclasses.replace(stage, ops=tuple(ops)))
+    return stages
+
+
+def _axes(kernel: Any, stages: list[Stage]) -> list[tuple[Any, TreeAxes]]:
+    used: set[sympy.Symbol] = set()
+    for stage in stages:
+        for op in stage.ops:
+            for expr in index_expressions(op):
+                used |= expr.free_symbols
+    counts = {"x": 0, "r": 0}
+    result = []
+    for tree in kernel.range_trees:
+        entries = [
+            entry
+            for symbol, entry in kernel.range_tree_nodes.items()
+            if symbol in used and entry.root is tree
+        ]
+        entries.sort(key=lambda entry: entry.name)
+        prefix = "r" if tree.is_reduction else "x"
+        axes = axes_of_tree(tree, entries, prefix, counts[prefix])
+        counts[prefix] += len(axes.names)
+        result.append((tree, axes))
+    return result
+
+
+def _iteration_space(kernel: Any, trees: list[tuple[Any, TreeAxes]]) -> IterationSpace:
+    parallel: dict[str, sympy.Expr] = {}
+    reduction: dict[str, sympy.Expr] = {}
+    for tree, axes in trees:
+        target = reduction if tree.is_reduction else parallel
+        target.update(zip(axes.names, axes.extents))
+    if not kernel.features.is_reduction():
+        reduction = {}
+    return IterationSpace(
+        tuple(parallel),
+        tuple(parallel.values()),
+        tuple(reduction),
+        tuple(reduction.values()),
+    )
+
+
+def _with_axes(
+    stage: Stage, trees: list[tuple[Any, TreeAxes]], space: IterationSpace
+) -> Stage:
+    replacements: dict[sympy.Symbol, sympy.Expr] = {}
+    for _, axes in trees:
+        replacements.update(axes.replacements)
+    ranges = {
+        sympy_index_symbol(name): extent for name, extent in space.extents().items()
+    }
+
+    def rewrite(expr: sympy.Expr) -> sympy.Expr:
+        expr = sympy_subs(sympy.sympify(expr), replacements)
+        return V.graph.sizevars.simplify_with_ranges(expr, ranges)
+
+    ops: list[Operation] = []
+    for op in stage.ops:
+        if isinstance(op, IndexValue) and op.dtype == "float64":
+            ops.append(op)  # the name of a float scalar, not an index
+        else:
+            ops.append(map_indices(op, rewrite))
+    return dataclasses.replace(stage, ops=tuple(ops))

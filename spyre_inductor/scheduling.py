@@ -1,0 +1,87 @@
+"""SpyreScheduling: which nodes share a kernel, and the way node group -> plan -> wrapper."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import sympy
+import torch
+from torch._inductor import config as inductor_config
+from torch._inductor.codegen.common import BackendFeature
+from torch._inductor.codegen.simd import SIMDScheduling
+from torch._inductor.codegen.simd_kernel_features import SIMDKernelFeatures
+from torch._inductor.utils import get_fused_kernel_name
+from torch._inductor.virtualized import V
+from torch.utils._ordered_set import OrderedSet
+
+from .kernel.spyre_kernel import SpyreKernel
+from .plan.verify import verify
+
+log = logging.getLogger(__name__)
+plan_log = torch._logging.getArtifactLogger(__name__, "spyre_plan")
+
+
+class SpyreScheduling(SIMDScheduling):
+    """Fuses as Inductor's SIMD backends do; every kernel is flat before axes are chosen."""
+
+    kernel_type = SpyreKernel
+    backend_features = OrderedSet(
+        [
+            BackendFeature.INPLACE_BUFFERS,
+            BackendFeature.REDUCE_TO_SINGLE_ELEMENT,
+            BackendFeature.SCAN,
+            BackendFeature.BUCKETIZE,
+            BackendFeature.TUPLE_REDUCTION,
+            BackendFeature.MASKED_SCATTER_WITH_INDEX,
+        ]
+    )
+
+    @classmethod
+    def get_backend_features(cls, device: torch.device) -> OrderedSet[BackendFeature]:
+        return cls.backend_features
+
+    @classmethod
+    def get_tiling_and_scores(
+        cls,
+        node_schedule: Sequence[Any],
+        numel: sympy.Expr,
+        reduction_numel: sympy.Expr = sympy.S.One,
+        coalesce_analysis: Any = None,
+    ) -> tuple[dict[str, sympy.Expr], None]:
+        """One flat range per kernel: the plan's axes come from the indices actually used."""
+        return cls.create_tiling([numel], [reduction_numel]), None
+
+    def codegen_node(self, node: Any) -> None:
+        """Turns one fused node group into one kernel."""
+        nodes = [
+            n
+            for n in node.get_nodes()
+            if n.get_name() not in self.scheduler.removed_ops
+        ]
+        if nodes:
+            self._codegen_nodes(nodes)
+
+    def codegen_node_schedule(self, kernel_features: SIMDKernelFeatures) -> None:
+        # Indices are 64 bits wide: the base class would add guards for 32-bit ones.
+        kernel_features.select_index_dtype = lambda: torch.int64  # type: ignore[method-assign]
+        super().codegen_node_schedule(kernel_features)
+
+    def define_kernel(
+        self, src_code: str, node_schedule: Sequence[Any], kernel: SpyreKernel
+    ) -> str:
+        """Names the kernel's plan and hands it to the wrapper; equal plans share a kernel."""
+        wrapper = V.graph.wrapper_code
+        if src_code in wrapper.src_to_kernel:
+            return wrapper.src_to_kernel[src_code]
+        fused = get_fused_kernel_name(
+            node_schedule, inductor_config.triton.descriptive_names
+        )
+        name = "_".join(["spyre", fused, wrapper.next_kernel_suffix()])
+        plan = verify(dataclasses.replace(kernel.plan, name=name))
+        wrapper.src_to_kernel[src_code] = name
+        plan_log.debug("%s", plan)
+        wrapper.define_spyre_kernel(plan)
+        return name
