@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,8 +19,6 @@ from torch.utils._ordered_set import OrderedSet
 from .kernel.spyre_kernel import SpyreKernel
 from .plan.verify import verify
 
-log = logging.getLogger(__name__)
-plan_log = torch._logging.getArtifactLogger(__name__, "spyre_plan")
 
 
 class SpyreScheduling(SIMDScheduling):
@@ -74,14 +71,9 @@ class SpyreScheduling(SIMDScheduling):
     ) -> str:
         """Names the kernel's plan and hands it to the wrapper; equal plans share a kernel."""
         wrapper = V.graph.wrapper_code
-        if src_code in wrapper.src_to_kernel:
-            return wrapper.src_to_kernel[src_code]
         fused = get_fused_kernel_name(
             node_schedule, inductor_config.triton.descriptive_names
         )
         name = "_".join(["spyre", fused, wrapper.next_kernel_suffix()])
         plan = verify(dataclasses.replace(kernel.plan, name=name))
-        wrapper.src_to_kernel[src_code] = name
-        plan_log.debug("%s", plan)
-        wrapper.define_spyre_kernel(plan)
-        return name
+        return wrapper.define_spyre_kernel(plan)
