@@ -6,6 +6,7 @@
 #include <ATen/core/CachingHostAllocator.h>
 #pragma GCC diagnostic pop
 
+#include <atomic>
 #include <cstring>
 
 #include "device/pinned.h"
@@ -15,6 +16,8 @@
 namespace spyre::runtime {
 
 namespace {
+
+std::atomic<std::int64_t> g_requests_base{0};
 
 void free_pinned(void* address) {
   if (address != nullptr && !in_bad_fork()) {
@@ -51,7 +54,7 @@ class PinnedAllocator final : public at::HostAllocator {
     const device::PinnedStats from = device::pinned_stats();
     at::HostStats to;
     to.active_requests.current = from.allocations_current;
-    to.active_requests.allocated = from.allocations_total - accumulated_base_;
+    to.active_requests.allocated = from.allocations_total - g_requests_base;
     to.active_requests.freed = to.active_requests.allocated - from.allocations_current;
     to.active_bytes.current = from.allocated_bytes_current;
     to.active_bytes.peak = from.allocated_bytes_peak;
@@ -61,12 +64,9 @@ class PinnedAllocator final : public at::HostAllocator {
     return to;
   }
   void reset_accumulated_stats() override {
-    accumulated_base_ = device::pinned_stats().allocations_total;
+    reset_pinned_requests();
   }
   void reset_peak_stats() override { device::pinned_reset_peak_stats(); }
-
- private:
-  std::int64_t accumulated_base_ = 0;
 };
 
 PinnedAllocator* allocator() {
@@ -77,6 +77,9 @@ PinnedAllocator* allocator() {
 }  // namespace
 
 c10::Allocator* pinned_allocator() { return allocator(); }
+
+std::int64_t pinned_requests_base() { return g_requests_base; }
+void reset_pinned_requests() { g_requests_base = device::pinned_stats().allocations_total; }
 
 void register_host_allocator() {
   at::setHostAllocator(c10::DeviceType::PrivateUse1, allocator(), /*priority=*/1);

@@ -1,0 +1,13 @@
+"""The IBM Spyre accelerator as a PyTorch device, emulated on this machine.
+
+`import torch` loads this package by itself (entry point `torch.backends`); importing it by name
+does the same. Everything a user calls is `torch.spyre.*` (device_module.py).
+"""
+
+import torch  # noqa: F401  (autoloads this package, unless TORCH_DEVICE_BACKEND_AUTOLOAD=0)
+
+from torch_spyre._autoload import autoload
+
+__version__ = "0.1.0"
+
+autoload()

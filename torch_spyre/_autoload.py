@@ -1,0 +1,33 @@
+"""Registers the device "spyre" with PyTorch, once; the `torch.backends` entry point.
+
+Runs during `import torch`, so it imports nothing of torch._dynamo or torch._inductor.
+"""
+
+from __future__ import annotations
+
+import sys
+
+DEVICE_NAME = "spyre"
+
+# Importable by path, as torch.cuda.memory and its like are.
+_SUBMODULES = ("amp", "graphs", "memory", "nvtx", "random", "streams")
+
+_registered = False
+
+
+def autoload() -> None:
+    """Renames PrivateUse1 to "spyre" and attaches `torch.spyre`. Safe to call again."""
+    global _registered
+    if _registered:
+        return
+    _registered = True
+    import torch
+
+    torch.utils.rename_privateuse1_backend(DEVICE_NAME)
+    from torch_spyre import device_module, tensor_exchange
+
+    torch._register_device_module(DEVICE_NAME, device_module)
+    for name in _SUBMODULES:
+        sys.modules[f"torch.{DEVICE_NAME}.{name}"] = sys.modules[f"torch_spyre.{name}"]
+    torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+    tensor_exchange.register()

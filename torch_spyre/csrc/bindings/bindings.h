@@ -1,0 +1,15 @@
+// The functions that fill torch_spyre._C, one per file. Each returns false with a Python error set.
+#pragma once
+#include <Python.h>
+
+namespace spyre::bindings {
+
+bool bind_device(PyObject* module);
+bool bind_stream(PyObject* module);
+bool bind_memory(PyObject* module);
+bool bind_memory_stats(PyObject* module);
+bool bind_memory_history(PyObject* module);
+bool bind_random(PyObject* module);
+bool bind_launch(PyObject* module) __attribute__((weak));  // until launch.cpp has landed
+
+}  // namespace spyre::bindings

@@ -1,0 +1,103 @@
+// The caching allocator beyond what torch.accelerator offers, and pinned memory.
+#include <c10/core/CachingDeviceAllocator.h>
+#include <pybind11/functional.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <map>
+#include <mutex>
+
+#include "bindings/bindings.h"
+#include "device/allocator.h"
+#include "device/graph.h"
+#include "device/pinned.h"
+#include "device/properties.h"
+#include "runtime/allocator.h"
+#include "runtime/current.h"
+#include "runtime/exception.h"
+#include "runtime/stream.h"
+
+namespace py = pybind11;
+
+namespace spyre::bindings {
+
+namespace {
+
+device::CachingAllocator& allocator_of(int index) {
+  runtime::check_device_index(index);
+  return device::CachingAllocator::of(index);
+}
+
+// Python's callable lives as long as the process; the GIL may not be held by the caller.
+void attach_observer(py::function observer) {
+  auto* kept = new py::function(std::move(observer));
+  runtime::attach_out_of_memory_observer(
+      [kept](int index, std::int64_t asked, std::int64_t total, std::int64_t free_bytes) {
+        py::gil_scoped_acquire gil;
+        (*kept)(index, asked, total, free_bytes);
+      });
+}
+
+std::mutex g_uses_mutex;
+std::map<device::MempoolId, int> g_active_uses;
+
+// This thread's allocations, on any stream, go to the pool until end_allocate_to_pool.
+void begin_allocate_to_pool(int index, device::MempoolId pool) {
+  allocator_of(index).begin_allocate_to_pool(pool, [](device::StreamId) { return true; });
+  std::lock_guard lock(g_uses_mutex);
+  ++g_active_uses[pool];
+}
+
+void end_allocate_to_pool(int index, device::MempoolId pool) {
+  allocator_of(index).end_allocate_to_pool(pool);
+  std::lock_guard lock(g_uses_mutex);
+  if (--g_active_uses[pool] == 0) {
+    g_active_uses.erase(pool);
+  }
+}
+
+int active_pool_uses(device::MempoolId pool) {
+  std::lock_guard lock(g_uses_mutex);
+  const auto found = g_active_uses.find(pool);
+  return found == g_active_uses.end() ? 0 : found->second;
+}
+
+std::uintptr_t raw_alloc(std::size_t nbytes, int index, device::StreamId stream) {
+  runtime::check_device_index(index);
+  return reinterpret_cast<std::uintptr_t>(
+      runtime::allocate_on(nbytes, {index, stream}).release_context());
+}
+
+void raw_delete(std::uintptr_t address) {
+  runtime::device_allocator()->raw_deleter()(reinterpret_cast<void*>(address));
+}
+
+}  // namespace
+
+bool bind_memory(PyObject* object) {
+  auto module = py::reinterpret_borrow<py::module_>(object);
+  module.def("empty_cache", [](device::MempoolId pool) {
+    runtime::device_allocator()->emptyCache(pool);
+  });
+  module.def("set_memory_fraction", [](double fraction, int index) {
+    runtime::check(allocator_of(index).set_memory_fraction(fraction));
+  });
+  module.def("memory_fraction", [](int index) { return allocator_of(index).memory_fraction(); });
+  module.def("new_mempool_id", &device::new_mempool_id);
+  module.def("begin_allocate_to_pool", &begin_allocate_to_pool);
+  module.def("end_allocate_to_pool", &end_allocate_to_pool);
+  module.def("release_pool", [](int index, device::MempoolId pool) {
+    allocator_of(index).release_pool(pool);
+  });
+  module.def("active_pool_uses", &active_pool_uses);
+  module.def("raw_alloc", &raw_alloc);
+  module.def("raw_delete", &raw_delete);
+  module.def("device_of_address", [](std::uintptr_t address) {
+    return device::device_of_address(reinterpret_cast<void*>(address));
+  });
+  module.def("attach_out_of_memory_observer", &attach_observer);
+  module.def("pinned_empty_cache", &device::pinned_empty_cache);
+  return true;
+}
+
+}  // namespace spyre::bindings

@@ -1,0 +1,41 @@
+// torch_spyre._C: registers the runtime with PyTorch, then the Python functions.
+#include <pybind11/pybind11.h>
+
+#include "bindings/bindings.h"
+#include "bindings/torch_python.h"
+#include "device/stream.h"
+#include "runtime/registration.h"
+
+namespace spyre::bindings {
+
+namespace {
+
+// A wait in layer 0 gives the GIL back when this thread holds it. Null: nothing to restore.
+void* release_gil() {
+  return Py_IsInitialized() && PyGILState_Check() ? PyEval_SaveThread() : nullptr;
+}
+void acquire_gil(void* state) {
+  if (state != nullptr) {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  }
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_C, module) {
+  pybind11::register_local_exception_translator([](std::exception_ptr error) {
+    if (error) {
+      torch::translate_exception_to_python(error);
+    }
+  });
+  runtime::register_runtime();
+  device::set_wait_hooks(release_gil, acquire_gil);
+  for (auto* bind : {bind_device, bind_stream, bind_memory, bind_memory_stats,
+                     bind_memory_history, bind_random, bind_launch}) {
+    if (bind != nullptr && !bind(module.ptr())) {
+      throw pybind11::error_already_set();
+    }
+  }
+}
+
+}  // namespace spyre::bindings

@@ -1,0 +1,41 @@
+"""torch.spyre: what users see. Names and argument forms are those of torch.cuda."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import OutOfMemoryError  # noqa: F401
+from torch_spyre import amp, graphs, memory, nvtx, random, streams  # noqa: F401
+from torch_spyre._compile_hook import INDUCTOR_ATTRIBUTES, register_compiler
+from torch_spyre.devices import *  # noqa: F403
+from torch_spyre.devices import (  # noqa: F401
+    _exchange_device,
+    _get_device_index,
+    _is_in_bad_fork,
+    _lazy_init,
+    _maybe_exchange_device,
+)
+from torch_spyre.graphs import *  # noqa: F403
+from torch_spyre.memory import *  # noqa: F403
+from torch_spyre.memory import (  # noqa: F401
+    _attach_out_of_memory_observer,
+    _dump_snapshot,
+    _record_memory_history,
+    _snapshot,
+)
+from torch_spyre.random import *  # noqa: F403
+from torch_spyre.random import _get_rng_state_offset, _set_rng_state_offset  # noqa: F401
+from torch_spyre.streams import *  # noqa: F403
+from torch_spyre.streams import _set_stream_by_id  # noqa: F401
+
+
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    """The dtypes that torch.autocast("spyre") may cast to; the first is its default."""
+    return [torch.float16, torch.bfloat16]
+
+
+def __getattr__(name: str) -> Any:
+    if name in INDUCTOR_ATTRIBUTES:
+        register_compiler()
+    raise AttributeError(f"module 'torch.spyre' has no attribute {name!r}")

@@ -1,0 +1,210 @@
+"""Device memory: statistics under CUDA's keys, limits, pools, raw allocations, pinned memory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch_spyre import _C
+from torch_spyre.devices import Device, _get_device_index
+from torch_spyre.memory_history import (  # noqa: F401
+    _dump_snapshot,
+    _record_memory_history,
+    _snapshot,
+    memory_snapshot,
+)
+from torch_spyre.memory_pools import MemPool, use_mem_pool  # noqa: F401
+from torch_spyre.memory_summary import memory_summary  # noqa: F401
+
+__all__ = [
+    "MemPool",
+    "attach_out_of_memory_observer",
+    "caching_allocator_alloc",
+    "caching_allocator_delete",
+    "device_memory_used",
+    "empty_cache",
+    "get_allocator_backend",
+    "get_per_process_memory_fraction",
+    "host_empty_cache",
+    "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_snapshot",
+    "memory_stats",
+    "memory_stats_as_nested_dict",
+    "memory_summary",
+    "reset_accumulated_host_memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_peak_host_memory_stats",
+    "reset_peak_memory_stats",
+    "set_per_process_memory_fraction",
+    "use_mem_pool",
+]
+
+
+def _flatten(nested: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for key, value in nested.items():
+        if isinstance(value, dict):
+            flat += _flatten(value, f"{prefix}{key}.")
+        else:
+            flat.append((prefix + key, value))
+    return flat
+
+
+def _index(device: Device) -> int:
+    return _get_device_index(device, optional=True)
+
+
+def memory_stats_as_nested_dict(device: Device = None) -> dict[str, Any]:
+    """Allocator statistics of a card, nested; empty before first use."""
+    index = _index(device)
+    return _C.memory_stats(index) if _C.is_initialized() else {}
+
+
+def memory_stats(device: Device = None) -> OrderedDict[str, Any]:
+    """Allocator statistics of a card under CUDA's flat keys, sorted; empty before first use."""
+    return OrderedDict(sorted(_flatten(memory_stats_as_nested_dict(device))))
+
+
+def memory_allocated(device: Device = None) -> int:
+    """Bytes that tensors occupy."""
+    return memory_stats(device).get("allocated_bytes.all.current", 0)
+
+
+def max_memory_allocated(device: Device = None) -> int:
+    """Peak of memory_allocated() since start or reset_peak_memory_stats()."""
+    return memory_stats(device).get("allocated_bytes.all.peak", 0)
+
+
+def memory_reserved(device: Device = None) -> int:
+    """Bytes that the caching allocator holds."""
+    return memory_stats(device).get("reserved_bytes.all.current", 0)
+
+
+def max_memory_reserved(device: Device = None) -> int:
+    """Peak of memory_reserved() since start or reset_peak_memory_stats()."""
+    return memory_stats(device).get("reserved_bytes.all.peak", 0)
+
+
+def reset_peak_memory_stats(device: Device = None) -> None:
+    """Sets all peaks to the current values."""
+    _C.reset_peak_memory_stats(_index(device))
+
+
+def reset_accumulated_memory_stats(device: Device = None) -> None:
+    """Sets all totals (allocated, freed) to zero."""
+    _C.reset_accumulated_memory_stats(_index(device))
+
+
+def mem_get_info(device: Device = None) -> tuple[int, int]:
+    """(free, total) bytes of a card."""
+    return _C.memory_info(_index(device))
+
+
+def device_memory_used(device: Device = None) -> int:
+    """Bytes in use on a card; only this process can use an emulated one."""
+    free_bytes, total_bytes = mem_get_info(device)
+    return total_bytes - free_bytes
+
+
+def empty_cache() -> None:
+    """Returns the cached memory that no tensor uses to the host."""
+    if _C.is_initialized():
+        _C.empty_cache((0, 0))
+
+
+def set_per_process_memory_fraction(fraction: float, device: Device = None) -> None:
+    """Limits the allocator to a share of the card's memory; more raises OutOfMemoryError.
+
+    Args:
+        fraction: 0 to 1.
+    """
+    if not isinstance(fraction, float):
+        raise TypeError("Invalid type for fraction argument, must be `float`")
+    if not 0.0 <= fraction <= 1.0:
+        raise ValueError(
+            f"Invalid fraction value: {fraction}. Allowed range: 0~1"
+        )
+    _C.set_memory_fraction(fraction, _index(device))
+
+
+def get_per_process_memory_fraction(device: Device = None) -> float:
+    """The share set by set_per_process_memory_fraction(), 1.0 by default."""
+    return _C.memory_fraction(_index(device))
+
+
+def caching_allocator_alloc(
+    size: int, device: Device = None, stream: torch.Stream | int | None = None
+) -> int:
+    """Allocates `size` bytes on a stream and gives their address.
+
+    Free them with caching_allocator_delete().
+    """
+    index = _index(device)
+    if stream is None:
+        stream = _C.current_stream_id(index)
+    elif isinstance(stream, torch.Stream):
+        stream = stream.stream_id
+    elif not isinstance(stream, int):
+        raise TypeError(
+            "Invalid type for stream argument, must be `torch.spyre.Stream` or `int` "
+            "representing a pointer to a existing stream"
+        )
+    if size < 0:
+        raise ValueError(f"size must not be negative, got {size}")
+    return _C.raw_alloc(size, index, stream)
+
+
+def caching_allocator_delete(mem_ptr: int) -> None:
+    """Frees what caching_allocator_alloc() gave."""
+    if _C.device_of_address(mem_ptr) < 0:
+        raise ValueError(f"{mem_ptr:#x} is not an address of a spyre device")
+    _C.raw_delete(mem_ptr)
+
+
+def get_allocator_backend() -> str:
+    """"native": the only allocator there is."""
+    return "native"
+
+
+def attach_out_of_memory_observer(
+    observer: Callable[[int, int, int, int], None],
+) -> None:
+    """Calls observer(device, bytes asked, device total, device free) when memory runs out."""
+    _C.attach_out_of_memory_observer(observer)
+
+
+_attach_out_of_memory_observer = attach_out_of_memory_observer
+
+
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
+    """Statistics of pinned host memory, nested."""
+    return _C.host_memory_stats()
+
+
+def host_memory_stats() -> OrderedDict[str, Any]:
+    """Statistics of pinned host memory under CUDA's flat keys, sorted."""
+    return OrderedDict(sorted(_flatten(host_memory_stats_as_nested_dict())))
+
+
+def reset_accumulated_host_memory_stats() -> None:
+    """Sets the totals of pinned host memory to zero."""
+    _C.reset_accumulated_host_memory_stats()
+
+
+def reset_peak_host_memory_stats() -> None:
+    """Sets the peaks of pinned host memory to the current values."""
+    _C.pinned_reset_peak_stats()
+
+
+def host_empty_cache() -> None:
+    """Returns the cached pinned memory that nothing uses to the host."""
+    _C.pinned_empty_cache()
+

@@ -1,0 +1,202 @@
+"""Streams and events with CUDA's classes and argument forms, on torch.Stream and torch.Event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch_spyre import _C
+from torch_spyre.devices import Device, _get_device_index
+
+__all__ = [
+    "Event",
+    "ExternalStream",
+    "Stream",
+    "StreamContext",
+    "current_stream",
+    "default_stream",
+    "is_current_stream_capturing",
+    "set_stream",
+    "stream",
+]
+
+_DEVICE_TYPE = int(torch._C._autograd.DeviceType.PrivateUse1)
+
+
+class Stream(torch.Stream):
+    """A queue of work of one card.
+
+    Args:
+        device: card; None or a negative index is the current one.
+        priority: negative is high, 0 and positive are normal.
+    """
+
+    def __new__(cls, device: Device = None, priority: int = 0, **kwargs: Any) -> Stream:
+        if "stream_id" in kwargs:
+            return super().__new__(cls, **kwargs)
+        index = _get_device_index(device, optional=True)
+        if index < 0:
+            index = _C.current_device()
+        stream_id = _C.stream_from_pool(index, min(priority, 0))
+        return super().__new__(
+            cls, stream_id=stream_id, device_index=index, device_type=_DEVICE_TYPE
+        )
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """(least, greatest) priority."""
+        return 0, -1
+
+    @property
+    def priority(self) -> int:
+        """-1 for a high-priority stream, else 0."""
+        return _C.stream_priority(self.device_index, self.stream_id)
+
+    @property
+    def spyre_stream(self) -> int:
+        """The native handle, for get_stream_from_external()."""
+        return self.stream_id
+
+    def wait_event(self, event: torch.Event) -> None:
+        """Later work of this stream waits for the event; the host does not."""
+        event.wait(self)
+
+    def wait_stream(self, stream: torch.Stream) -> None:
+        """Later work of this stream waits for the work `stream` holds now."""
+        self.wait_event(stream.record_event())
+
+    def record_event(self, event: torch.Event | None = None) -> torch.Event:
+        """Records an event (a new one when None) and returns it."""
+        if event is None:
+            event = Event()
+        event.record(self)
+        return event
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, torch.Stream) and super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash((self.stream_id, self.device))
+
+    def __repr__(self) -> str:
+        return f"<torch.spyre.Stream device={self.device} spyre_stream={self.stream_id:#x}>"
+
+
+class ExternalStream(Stream):
+    """A stream that something else created and keeps alive.
+
+    Args:
+        stream_ptr: its `spyre_stream`.
+        device: the card it was made on.
+    """
+
+    def __new__(cls, stream_ptr: int, device: Device = None, **kwargs: Any) -> Stream:
+        index = _get_device_index(device, optional=True)
+        if not _C.is_stream(index, stream_ptr):
+            raise ValueError(f"spyre:{index} has no stream with the handle {stream_ptr:#x}")
+        return super().__new__(
+            cls, stream_id=stream_ptr, device_index=index, device_type=_DEVICE_TYPE
+        )
+
+
+class Event(torch.Event):
+    """A point in a stream's work.
+
+    Args:
+        enable_timing: elapsed_time() needs it on both events.
+        blocking, interprocess, external: as for CUDA. `external` makes no difference here.
+    """
+
+    def __new__(
+        cls,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ) -> Event:
+        return super().__new__(
+            cls,
+            torch.device("spyre"),
+            enable_timing=enable_timing,
+            blocking=blocking,
+            interprocess=interprocess,
+        )
+
+    def record(self, stream: torch.Stream | None = None) -> None:
+        """Records the event in a stream of its card; None is the current stream."""
+        super().record(current_stream() if stream is None else stream)
+
+    def wait(self, stream: torch.Stream | None = None) -> None:
+        """Later work of `stream` (of any card) waits for the event."""
+        super().wait(current_stream() if stream is None else stream)
+
+    def __repr__(self) -> str:
+        if self.event_id:
+            return f"<torch.spyre.Event {self.event_id:#x}>"
+        return "<torch.spyre.Event uninitialized>"
+
+
+class StreamContext:
+    """Makes a stream, and its card, current inside a with block; None changes nothing."""
+
+    def __init__(self, stream: torch.Stream | None) -> None:
+        self.stream = stream
+        self._previous: tuple[int, int, int] | None = None  # card, card of stream, stream
+
+    def __enter__(self) -> torch.Stream | None:
+        if self.stream is None:
+            return None
+        index = self.stream.device_index
+        self._previous = (_C.current_device(), index, _C.current_stream_id(index))
+        set_stream(self.stream)
+        return self.stream
+
+    def __exit__(self, *exc: object) -> None:
+        if self._previous is None:
+            return
+        card, index, stream_id = self._previous
+        _C.set_current_stream(index, stream_id)
+        _C.exchange_device(card)
+
+
+def stream(stream: torch.Stream | None) -> StreamContext:
+    """Context manager that makes a stream current."""
+    return StreamContext(stream)
+
+
+def _stream(index: int, stream_id: int) -> Stream:
+    return Stream(stream_id=stream_id, device_index=index, device_type=_DEVICE_TYPE)
+
+
+def current_stream(device: Device = None) -> Stream:
+    """This thread's current stream of a card."""
+    index = _get_device_index(device, optional=True)
+    return _stream(index, _C.current_stream_id(index))
+
+
+def default_stream(device: Device = None) -> Stream:
+    """Stream 0 of a card."""
+    index = _get_device_index(device, optional=True)
+    _C.current_stream_id(index)  # raises for an invalid index
+    return _stream(index, 0)
+
+
+def set_stream(stream: torch.Stream | None) -> None:
+    """Makes a stream and its card current; None changes nothing."""
+    if stream is not None:
+        _set_stream_by_id(stream.stream_id, stream.device_index, stream.device_type)
+
+
+def _set_stream_by_id(stream_id: int, device_index: int, device_type: int) -> None:
+    if device_type != _DEVICE_TYPE:
+        raise ValueError("Expected a stream of device type spyre")
+    _C.set_current_stream(device_index, stream_id)
+    _C.exchange_device(device_index)
+
+
+def is_current_stream_capturing() -> bool:
+    """True while a graph capture is underway on the current stream."""
+    if not _C.is_initialized():
+        return False
+    index = _C.current_device()
+    return _C.is_capturing(index, _C.current_stream_id(index))
