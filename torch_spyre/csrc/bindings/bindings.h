@@ -10,6 +10,5 @@ bool bind_memory(PyObject* module);
 bool bind_memory_stats(PyObject* module);
 bool bind_memory_history(PyObject* module);
 bool bind_random(PyObject* module);
-bool bind_launch(PyObject* module) __attribute__((weak));  // until launch.cpp has landed
 
 }  // namespace spyre::bindings

@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "bindings/bindings.h"
+#include "bindings/launch.h"
 #include "bindings/torch_python.h"
 #include "device/stream.h"
 #include "runtime/registration.h"
@@ -31,8 +32,8 @@ PYBIND11_MODULE(_C, module) {
   runtime::register_runtime();
   device::set_wait_hooks(release_gil, acquire_gil);
   for (auto* bind : {bind_device, bind_stream, bind_memory, bind_memory_stats,
-                     bind_memory_history, bind_random, bind_launch}) {
-    if (bind != nullptr && !bind(module.ptr())) {
+                     bind_memory_history, bind_random, add_launch}) {
+    if (!bind(module.ptr())) {
       throw pybind11::error_already_set();
     }
   }

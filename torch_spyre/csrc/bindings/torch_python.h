@@ -7,7 +7,6 @@
 #include <vector>
 
 namespace at {
-class TensorBase;
 struct Generator;
 }  // namespace at
 
@@ -21,7 +20,6 @@ __attribute__((visibility("default"))) void translate_exception_to_python(
     const std::exception_ptr& error);
 }  // namespace torch
 
-// New reference to torch.Tensor / torch.Generator. The generator keeps one Python object for good.
-__attribute__((visibility("default"))) PyObject* THPVariable_Wrap(const at::TensorBase& tensor);
+// New reference to the torch.Generator of a default generator, which keeps it for good.
 __attribute__((visibility("default"))) PyObject* THPGenerator_initDefaultGenerator(
     const at::Generator& generator);
