@@ -49,14 +49,14 @@ using MempoolId = std::pair<std::uint64_t, std::uint64_t>;  // {0, 0} is the def
 
 class CachingAllocator {
  public:
-  static CachingAllocator& of(int device);
+  static CachingAllocator& of(int device);  // std::out_of_range for an invalid ordinal
 
   // nbytes == 0 gives nullptr. kOutOfMemory carries CUDA's text: asked, capacity, free, allocated,
   // reserved. Retries after freeing cached segments and after synchronising the card.
   Status allocate(std::size_t nbytes, StreamId stream, void** out);
   void free(void* address);
   void record_stream(void* address, StreamRef stream);
-  // Start and size of the live block that holds `address`; false when it is not ours.
+  // Start and size of the live block that holds `address`; false when it is not of this card.
   bool find_block(const void* address, void** base, std::size_t* size_bytes) const;
 
   Status empty_cache(MempoolId pool = {0, 0});
@@ -68,7 +68,10 @@ class CachingAllocator {
   double memory_fraction() const;
   std::vector<SegmentInfo> snapshot() const;
 
-  // Allocations of the calling thread for which `filter(stream)` holds go to `pool` until end.
+  // Allocations for which `filter(stream)` holds go to `pool` until end. As in CUDA's allocator the
+  // filter is asked on the allocating thread, under the allocator's lock: a filter that means one
+  // thread only compares thread ids. The first begin makes the pool; release_pool() undoes one begin
+  // and after the last one the pool's cached memory may be trimmed.
   void begin_allocate_to_pool(MempoolId pool, std::function<bool(StreamId)> filter);
   void end_allocate_to_pool(MempoolId pool);
   void release_pool(MempoolId pool);

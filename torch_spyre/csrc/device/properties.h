@@ -21,7 +21,9 @@ struct Properties {
   std::string uuid;                    // stable per card index and process
 };
 
-int device_count();                       // SPYRE_VISIBLE_DEVICES / SPYRE_DEVICE_COUNT, default 2
-const Properties& properties(int device);  // device must be in [0, device_count())
+// SPYRE_VISIBLE_DEVICES / SPYRE_DEVICE_COUNT, default 2. This is where a bad SPYRE_* variable shows
+// first: std::invalid_argument naming the variable.
+int device_count();
+const Properties& properties(int device);  // std::out_of_range outside [0, device_count())
 
 }  // namespace spyre::device

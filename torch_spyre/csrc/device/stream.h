@@ -3,7 +3,10 @@
 // Thread safety: every function may be called from any thread. After a fork the child must not call
 // any of these; they return kForked.
 // Note [Inline execution]: waking a thread costs 5-90 us, so work of about 30 us or less may run on
-// the calling thread while its stream is idle. try_begin_inline()/end_inline() bracket it.
+// the calling thread while its stream is idle: see may_run_inline().
+// Note [Calls from an engine thread]: work that runs may call back. For its own stream it is the
+// work before it that counts: may_run_inline() says yes, synchronize() returns at once. Waiting
+// there for anything else that is pending would deadlock and returns kInvalidArgument.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,9 +26,15 @@ struct StreamRef {
   bool operator==(const StreamRef&) const = default;
 };
 
-// Takes a stream from the card's pool (32 per priority, round robin). priority < 0 is high.
+// Lower is served first; values outside are clamped. Priorities order ready work, nothing is
+// interrupted.
+inline constexpr int kHighestPriority = -3;
+inline constexpr int kLowestPriority = 0;
+
+// Takes a stream from the card's pool (32 per priority, round robin).
 StreamRef stream_from_pool(int device, int priority);
 // Makes a stream of its own; destroy_stream() waits for it. Use after that returns kInvalidArgument.
+// id is -1 (not a stream) for an invalid device, after a fork, and beyond 16384 live streams.
 StreamRef create_stream(int device, int priority);
 Status destroy_stream(StreamRef stream);
 int stream_priority(StreamRef stream);

@@ -1,0 +1,155 @@
+#include "synchronize.h"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "activity.h"
+#include "blocking_wait.h"
+#include "card.h"
+#include "executor.h"
+#include "fork_guard.h"
+#include "futex.h"
+#include "stream_queue.h"
+
+namespace spyre::device {
+namespace {
+
+bool reached(const StreamState& stream, std::uint64_t position) {
+  return stream.completed.load(std::memory_order_acquire) >= position;
+}
+
+bool spin_for_position(const StreamState& stream, std::uint64_t position) {
+  static const bool one_core = std::thread::hardware_concurrency() <= 1;
+  if (one_core) return reached(stream, position);
+  const std::int64_t deadline = now_ns() + kSpinNs;
+  while (now_ns() < deadline) {
+    for (int i = 0; i < 16; ++i) {
+      if (reached(stream, position)) return true;
+      cpu_relax();
+    }
+  }
+  return false;
+}
+
+struct Target {
+  StreamState* stream;
+  std::uint64_t position;
+};
+
+// What the card has to finish: every stream with something pending or an error to raise.
+std::vector<Target> targets_of(Card& card) {
+  std::vector<Target> targets;
+  std::lock_guard lock(card.mutex);
+  for (int slot = 0; slot < card.slot_count; ++slot) {
+    StreamState* stream = card.slots[slot].load(std::memory_order_relaxed);
+    const std::uint64_t word = stream->word.load(std::memory_order_relaxed);
+    if ((word & (StreamState::kPendingMask | StreamState::kHasError)) != 0) {
+      targets.push_back({stream, stream->enqueued});
+    }
+  }
+  return targets;
+}
+
+}  // namespace
+
+Status capture_status(const char* call) {
+  return Status::error(StatusCode::kCapture, std::string(call) +
+                                                 ": operation not permitted when stream is "
+                                                 "capturing; end the capture first");
+}
+
+Status exiting_status() {
+  return Status::error(StatusCode::kExternal, "Spyre is shut down: the process is exiting");
+}
+
+Status wait_for_position(StreamState& stream, std::uint64_t position) {
+  if (reached(stream, position)) return Status::ok();
+  if (on_engine_thread()) {
+    return Status::error(StatusCode::kInvalidArgument,
+                         "work that runs on a Spyre engine may not wait for queued work: it would "
+                         "wait for itself");
+  }
+  if (spin_for_position(stream, position)) return Status::ok();
+  BlockingWait wait;  // ends after the lock is released
+  std::unique_lock lock(stream.card->mutex);
+  while (!reached(stream, position)) {
+    if (engines_stopped()) return exiting_status();
+    stream.wake_at = std::min(stream.wake_at, position);
+    const std::uint32_t seen = stream.progress.load(std::memory_order_relaxed);
+    lock.unlock();
+    wait.begin();
+    futex_wait(stream.progress, seen);
+    lock.lock();
+  }
+  return Status::ok();
+}
+
+Status drain_device(int device) {
+  Card* card = find_card(device);
+  if (card == nullptr || card->queued.load(std::memory_order_acquire) == 0) return Status::ok();
+  for (const Target& target : targets_of(*card)) {
+    Status waited = wait_for_position(*target.stream, target.position);
+    if (!waited.is_ok()) return waited;
+  }
+  return Status::ok();
+}
+
+Status synchronize(StreamRef ref) {
+  Card* card = nullptr;
+  StreamState* stream = nullptr;
+  if (Status found = find_stream(ref, &card, &stream); !found.is_ok()) return found;
+  const std::uint64_t word = stream->word.load(std::memory_order_acquire);
+  if (word == 0 || running_stream() == stream) return Status::ok();
+  if ((word & StreamState::kCapturing) != 0) return capture_status("stream synchronize");
+  std::uint64_t position = 0;
+  {
+    std::lock_guard lock(card->mutex);
+    position = stream->enqueued;
+  }
+  if (Status waited = wait_for_position(*stream, position); !waited.is_ok()) return waited;
+  std::lock_guard lock(card->mutex);
+  return take_error(*stream);
+}
+
+Status synchronize_device(int device) {
+  if (forked_after_use()) return forked_status();
+  Card* card = find_card(device);
+  if (card == nullptr) {
+    return Status::error(StatusCode::kInvalidDevice,
+                         "invalid device ordinal " + std::to_string(device) + ": there are " +
+                             std::to_string(card_count()) + " Spyre cards");
+  }
+  if (card->captures.load(std::memory_order_acquire) != 0) {
+    return capture_status("device synchronize");
+  }
+  if (card->queued.load(std::memory_order_acquire) == 0 &&
+      card->errors.load(std::memory_order_acquire) == 0) {
+    return Status::ok();
+  }
+  const std::vector<Target> targets = targets_of(*card);
+  for (const Target& target : targets) {
+    if (target.stream == running_stream()) continue;
+    Status waited = wait_for_position(*target.stream, target.position);
+    if (!waited.is_ok()) return waited;
+  }
+  Status first = Status::ok();
+  std::lock_guard lock(card->mutex);
+  for (const Target& target : targets) {
+    Status error = take_error(*target.stream);
+    if (first.is_ok()) first = std::move(error);
+  }
+  return first;
+}
+
+bool query(StreamRef ref) {
+  Card* card = nullptr;
+  StreamState* stream = nullptr;
+  if (!find_stream(ref, &card, &stream).is_ok()) return true;  // nothing of it can be pending
+  const std::uint64_t word = stream->word.load(std::memory_order_acquire);
+  return (word & (StreamState::kPendingMask | StreamState::kCapturing)) == 0;
+}
+
+}  // namespace spyre::device
