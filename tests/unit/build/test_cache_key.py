@@ -42,7 +42,7 @@ def test_parts_do_not_run_together(chain: Toolchain) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"command": ("/opt/bin/g++",)},
+        {"command": ("/usr/local/bin/g++",)},
         {"version": "gcc version 13.1.0"},
         {"isa": "avx2"},
         {"host_digest": "other cpu"},
