@@ -1,1 +1,1 @@
-"""See ARCHITECTURE.md."""
+"""The kernel library: Jinja templates and the C++ headers that rendered kernels include."""

@@ -29,7 +29,7 @@ isa: str = os.environ.get("SPYRE_CODEGEN_ISA", "native")
 
 # "fast": a*b+c in one rounding; "off": two roundings, bit for bit as Inductor's own C++.
 # SPYRE_CODEGEN_FP_CONTRACT; changes generated code: yes (through compiler flags)
-fp_contract: str = os.environ.get("SPYRE_CODEGEN_FP_CONTRACT", "fast")
+fp_contract: str = os.environ.get("SPYRE_CODEGEN_FP_CONTRACT", "off")
 
 # Virtual cores a kernel may be divided over, 1 to 32.
 # SPYRE_CODEGEN_CORES; changes generated code: yes

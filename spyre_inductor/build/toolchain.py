@@ -34,8 +34,10 @@ _ISA_MACROS = {
 # Never -ffast-math: with GCC before 13 it links crtfastmath.o, which flushes denormals to zero in
 # the whole process. -O3 costs what -O2 costs here and unrolls accumulator loops.
 _COMPILE_FLAGS = (
-    "-std=c++17",
+    "-std=c++20",
     "-O3",
+    "-fwrapv",  # integers wrap at their own width
+    "-Wno-psabi",
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fno-exceptions",
@@ -83,7 +85,7 @@ class Toolchain:
 
 
 def detect_toolchain(
-    cxx: str, isa: str, include_dirs: Iterable[str | Path], fp_contract: str = "fast"
+    cxx: str, isa: str, include_dirs: Iterable[str | Path], fp_contract: str = "off"
 ) -> Toolchain:
     """The toolchain for compiler `cxx` and instruction set `isa`.
 
@@ -91,7 +93,8 @@ def detect_toolchain(
         cxx: A name on PATH or a path, optionally followed by arguments ("ccache g++").
         isa: A key of ISA_FLAGS.
         include_dirs: Directories of the kernel headers; their text enters each cache key.
-        fp_contract: "fast" lets a*b+c become one fused operation, "off" rounds twice.
+        fp_contract: "fast" lets a*b+c become one fused operation, "off" rounds twice as CPU eager
+            does (the kernel library asks for fused operations where it wants them).
 
     Raises:
         CompileError: there is no such compiler, or it does not run.

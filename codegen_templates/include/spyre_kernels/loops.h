@@ -1,0 +1,112 @@
+// How an iteration space is walked: cores, then tiles, then 16 lanes at a time.
+#ifndef SPYRE_KERNELS_LOOPS_H_
+#define SPYRE_KERNELS_LOOPS_H_
+
+#include "spyre/kernel_abi.h"
+#include "spyre_kernels/memory.h"
+
+namespace spyre::kernels {
+
+template <class M>
+SPYRE_INLINE M* buffer(const spyre_kernel_args* args, int slot) {
+  return (M*)args->buffers[slot];
+}
+SPYRE_INLINE f64 scalar_f64(const spyre_kernel_args* args, int slot) {
+  return __builtin_bit_cast(f64, args->scalars[slot]);
+}
+
+// Points [begin, end) of a core.
+struct Slice {
+  i64 begin, end;
+};
+SPYRE_INLINE i64 least(i64 a, i64 b) { return a < b ? a : b; }
+
+SPYRE_INLINE i64 most(i64 a, i64 b) { return a > b ? a : b; }
+
+// Index expressions divide as Python does.
+SPYRE_INLINE i64 index_floordiv(i64 a, i64 b) {
+  const i64 q = a / b;
+  return q - (a % b != 0 && (a < 0) != (b < 0));
+}
+SPYRE_INLINE i64 index_mod(i64 a, i64 b) { return a - index_floordiv(a, b) * b; }
+SPYRE_INLINE i64 index_ceildiv(i64 a, i64 b) { return -index_floordiv(-a, b); }
+SPYRE_INLINE i64 index_lshift(i64 a, i64 b) { return i64(u64(a) << b); }
+SPYRE_INLINE i64 index_rshift(i64 a, i64 b) { return a >> b; }
+SPYRE_INLINE i64 index_pow(i64 base, i64 exponent) {
+  i64 power = 1;
+  for (; exponent > 0; --exponent) power *= base;
+  return power;
+}
+
+// Core c of C gets units [c*n/C, (c+1)*n/C) of n = ceil(points / grain).
+SPYRE_INLINE Slice core_slice(i64 points, i64 grain, int core, int cores) {
+  const i64 units = (points + grain - 1) / grain;
+  return {least(units * core / cores * grain, points),
+          least(units * (core + 1) / cores * grain, points)};
+}
+
+// The part of a slice of (outer x extent) points that lies in one row: outer, [begin, end).
+struct Run {
+  i64 outer, begin, end;
+};
+template <class F>
+SPYRE_INLINE void for_runs(Slice slice, i64 extent, F step) {
+  if (extent <= 0) return;
+  i64 outer = slice.begin / extent, begin = slice.begin % extent;
+  for (i64 point = slice.begin; point < slice.end;) {
+    const i64 end = least(begin + (slice.end - point), extent);
+    step(Run{outer, begin, end});
+    point += end - begin;
+    begin = 0;
+    ++outer;
+  }
+}
+
+// A row of a core's LX: on the stack, which the host keeps in L2; a row beyond kLxStackBytes (sizes
+// known at launch only) comes from the heap.
+inline constexpr i64 kLxStackBytes = 1536 * 1024;
+extern "C" void* malloc(unsigned long);
+extern "C" void free(void*);
+struct LxHeap {
+  void* block = nullptr;
+  ~LxHeap() {
+    if (block != nullptr) free(block);
+  }
+  void* take(i64 bytes) { return block = malloc(bytes + kRegisterBytes); }
+};
+#define SPYRE_LX(TYPE, NAME, COUNT)                                                        \
+  LxHeap NAME##_heap;                                                                      \
+  TYPE* const NAME = (TYPE*)(i64((COUNT) * sizeof(TYPE)) <= kLxStackBytes                  \
+                                 ? __builtin_alloca_with_align((COUNT) * sizeof(TYPE) + 64, 512) \
+                                 : NAME##_heap.take((COUNT) * sizeof(TYPE)))
+
+SPYRE_INLINE Tail tail(i64 count) { return {int(count), (1u << int(count)) - 1}; }
+
+// step(lanes, first) for [begin, end), 16 points at a time.
+template <class F>
+SPYRE_INLINE void for_lanes(i64 begin, i64 end, F step) {
+  i64 i = begin;
+  for (; i + kLanes <= end; i += kLanes) step(Full{}, i);
+  if (i < end) step(tail(end - i), i);
+}
+
+// step(lanes, first, part) for [begin, end): four independent partial results hide the latency of
+// the combining operation.
+inline constexpr int kParts = 4;
+template <class F>
+SPYRE_INLINE void reduce_lanes(i64 begin, i64 end, F step) {
+  // Written out: `part` must be a constant for the partial results to live in registers.
+  i64 i = begin;
+  for (; i + kParts * kLanes <= end; i += kParts * kLanes) {
+    step(Full{}, i, 0);
+    step(Full{}, i + kLanes, 1);
+    step(Full{}, i + 2 * kLanes, 2);
+    step(Full{}, i + 3 * kLanes, 3);
+  }
+  for (; i + kLanes <= end; i += kLanes) step(Full{}, i, 0);
+  if (i < end) step(tail(end - i), i, 0);
+}
+
+}  // namespace spyre::kernels
+
+#endif  // SPYRE_KERNELS_LOOPS_H_

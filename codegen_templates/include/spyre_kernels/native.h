@@ -1,0 +1,191 @@
+// Operations that a machine register has and the language has not: fused multiply-add, rounding
+// modes, square root, scaling by a power of two. One overload per register width.
+#ifndef SPYRE_KERNELS_NATIVE_H_
+#define SPYRE_KERNELS_NATIVE_H_
+
+#include "spyre_kernels/vector.h"
+
+namespace spyre::kernels {
+
+// Immediate operands of vroundps / vrndscaleps.
+inline constexpr int kNearestEven = 8, kFloor = 9, kCeil = 10, kTruncate = 11;
+
+namespace native {
+
+template <class T, int N>
+using R = typename Register<T, N>::type;
+
+#if defined(SPYRE_AVX512)
+SPYRE_INLINE R<f32, 16> fma(R<f32, 16> a, R<f32, 16> b, R<f32, 16> c) {
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, u16(-1), 4);
+}
+SPYRE_INLINE R<f64, 8> fma(R<f64, 8> a, R<f64, 8> b, R<f64, 8> c) {
+  return __builtin_ia32_vfmaddpd512_mask(a, b, c, u8(-1), 4);
+}
+template <int kMode>
+SPYRE_INLINE R<f32, 16> round(R<f32, 16> a) {
+  return __builtin_ia32_rndscaleps_mask(a, kMode, a, u16(-1), 4);
+}
+template <int kMode>
+SPYRE_INLINE R<f64, 8> round(R<f64, 8> a) {
+  return __builtin_ia32_rndscalepd_mask(a, kMode, a, u8(-1), 4);
+}
+SPYRE_INLINE R<f32, 16> sqrt(R<f32, 16> a) {
+  return __builtin_ia32_sqrtps512_mask(a, a, u16(-1), 4);
+}
+SPYRE_INLINE R<f64, 8> sqrt(R<f64, 8> a) { return __builtin_ia32_sqrtpd512_mask(a, a, u8(-1), 4); }
+SPYRE_INLINE R<f32, 16> scale(R<f32, 16> a, R<f32, 16> exponent) {
+  return __builtin_ia32_scalefps512_mask(a, exponent, a, u16(-1), 4);
+}
+// The second operand when either is a NaN.
+SPYRE_INLINE R<f32, 16> min(R<f32, 16> a, R<f32, 16> b) {
+  return __builtin_ia32_minps512_mask(a, b, a, u16(-1), 4);
+}
+SPYRE_INLINE R<f32, 16> max(R<f32, 16> a, R<f32, 16> b) {
+  return __builtin_ia32_maxps512_mask(a, b, a, u16(-1), 4);
+}
+// A NaN operand wins: lanes where `a` is ordered (7) take the machine's min/max, others keep it.
+SPYRE_INLINE R<f32, 16> min_nan(R<f32, 16> a, R<f32, 16> b) {
+  return __builtin_ia32_minps512_mask(a, b, a, __builtin_ia32_cmpps512_mask(a, a, 7, u16(-1), 4),
+                                      4);
+}
+SPYRE_INLINE R<f32, 16> max_nan(R<f32, 16> a, R<f32, 16> b) {
+  return __builtin_ia32_maxps512_mask(a, b, a, __builtin_ia32_cmpps512_mask(a, a, 7, u16(-1), 4),
+                                      4);
+}
+SPYRE_INLINE R<f64, 8> min_nan(R<f64, 8> a, R<f64, 8> b) {
+  return __builtin_ia32_minpd512_mask(a, b, a, __builtin_ia32_cmppd512_mask(a, a, 7, u8(-1), 4), 4);
+}
+SPYRE_INLINE R<f64, 8> max_nan(R<f64, 8> a, R<f64, 8> b) {
+  return __builtin_ia32_maxpd512_mask(a, b, a, __builtin_ia32_cmppd512_mask(a, a, 7, u8(-1), 4), 4);
+}
+#endif
+
+#if defined(__AVX2__)
+SPYRE_INLINE R<f32, 8> fma(R<f32, 8> a, R<f32, 8> b, R<f32, 8> c) {
+#if defined(__FMA__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+SPYRE_INLINE R<f64, 4> fma(R<f64, 4> a, R<f64, 4> b, R<f64, 4> c) {
+#if defined(__FMA__)
+  return __builtin_ia32_vfmaddpd256(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+template <int kMode>
+SPYRE_INLINE R<f32, 8> round(R<f32, 8> a) {
+  return __builtin_ia32_roundps256(a, kMode);
+}
+template <int kMode>
+SPYRE_INLINE R<f64, 4> round(R<f64, 4> a) {
+  return __builtin_ia32_roundpd256(a, kMode);
+}
+SPYRE_INLINE R<f32, 8> sqrt(R<f32, 8> a) { return __builtin_ia32_sqrtps256(a); }
+SPYRE_INLINE R<f64, 4> sqrt(R<f64, 4> a) { return __builtin_ia32_sqrtpd256(a); }
+SPYRE_INLINE R<f32, 8> min(R<f32, 8> a, R<f32, 8> b) { return __builtin_ia32_minps256(a, b); }
+SPYRE_INLINE R<f32, 8> max(R<f32, 8> a, R<f32, 8> b) { return __builtin_ia32_maxps256(a, b); }
+SPYRE_INLINE R<f32, 8> min_nan(R<f32, 8> a, R<f32, 8> b) {
+  return __builtin_ia32_blendvps256(min(a, b), a, __builtin_ia32_cmpps256(a, a, 3));
+}
+SPYRE_INLINE R<f32, 8> max_nan(R<f32, 8> a, R<f32, 8> b) {
+  return __builtin_ia32_blendvps256(max(a, b), a, __builtin_ia32_cmpps256(a, a, 3));
+}
+SPYRE_INLINE R<f64, 4> min_nan(R<f64, 4> a, R<f64, 4> b) {
+  return __builtin_ia32_blendvpd256(__builtin_ia32_minpd256(a, b), a,
+                                    __builtin_ia32_cmppd256(a, a, 3));
+}
+SPYRE_INLINE R<f64, 4> max_nan(R<f64, 4> a, R<f64, 4> b) {
+  return __builtin_ia32_blendvpd256(__builtin_ia32_maxpd256(a, b), a,
+                                    __builtin_ia32_cmppd256(a, a, 3));
+}
+#endif
+
+// Baseline x86-64: no fused multiply-add and no rounding instruction.
+SPYRE_INLINE R<f32, 4> fma(R<f32, 4> a, R<f32, 4> b, R<f32, 4> c) { return a * b + c; }
+SPYRE_INLINE R<f64, 2> fma(R<f64, 2> a, R<f64, 2> b, R<f64, 2> c) { return a * b + c; }
+template <int kMode, class T>
+SPYRE_INLINE T round_scalar(T x) {
+  if constexpr (kMode == kNearestEven) {
+    return T(sizeof(T) == 4 ? __builtin_nearbyintf(f32(x)) : __builtin_nearbyint(x));
+  } else if constexpr (kMode == kFloor) {
+    return T(sizeof(T) == 4 ? __builtin_floorf(f32(x)) : __builtin_floor(x));
+  } else if constexpr (kMode == kCeil) {
+    return T(sizeof(T) == 4 ? __builtin_ceilf(f32(x)) : __builtin_ceil(x));
+  } else {
+    return T(sizeof(T) == 4 ? __builtin_truncf(f32(x)) : __builtin_trunc(x));
+  }
+}
+template <int kMode>
+SPYRE_INLINE R<f32, 4> round(R<f32, 4> a) {
+  for (int i = 0; i < 4; ++i) a[i] = round_scalar<kMode>(f32(a[i]));
+  return a;
+}
+template <int kMode>
+SPYRE_INLINE R<f64, 2> round(R<f64, 2> a) {
+  for (int i = 0; i < 2; ++i) a[i] = round_scalar<kMode>(f64(a[i]));
+  return a;
+}
+SPYRE_INLINE R<f32, 4> sqrt(R<f32, 4> a) { return __builtin_ia32_sqrtps(a); }
+SPYRE_INLINE R<f64, 2> sqrt(R<f64, 2> a) { return __builtin_ia32_sqrtpd(a); }
+SPYRE_INLINE R<f32, 4> min(R<f32, 4> a, R<f32, 4> b) { return __builtin_ia32_minps(a, b); }
+SPYRE_INLINE R<f32, 4> max(R<f32, 4> a, R<f32, 4> b) { return __builtin_ia32_maxps(a, b); }
+template <class T, int N>
+SPYRE_INLINE typename Register<T, N>::type keep_nan(typename Register<T, N>::type a,
+                                                    typename Register<T, N>::type b) {
+  const auto nan = a != a;
+  return nan ? a : b;
+}
+SPYRE_INLINE R<f32, 4> min_nan(R<f32, 4> a, R<f32, 4> b) { return keep_nan<f32, 4>(a, min(a, b)); }
+SPYRE_INLINE R<f32, 4> max_nan(R<f32, 4> a, R<f32, 4> b) { return keep_nan<f32, 4>(a, max(a, b)); }
+SPYRE_INLINE R<f64, 2> min_nan(R<f64, 2> a, R<f64, 2> b) {
+  return keep_nan<f64, 2>(a, __builtin_ia32_minpd(a, b));
+}
+SPYRE_INLINE R<f64, 2> max_nan(R<f64, 2> a, R<f64, 2> b) {
+  return keep_nan<f64, 2>(a, __builtin_ia32_maxpd(a, b));
+}
+
+}  // namespace native
+
+template <class T, int N>
+SPYRE_INLINE Pack<T, N> fma(const Pack<T, N>& a, const Pack<T, N>& b, const Pack<T, N>& c) {
+  return map<T>([](auto x, auto y, auto z) { return native::fma(x, y, z); }, a, b, c);
+}
+template <int kMode, class T, int N>
+SPYRE_INLINE Pack<T, N> round_mode(const Pack<T, N>& a) {
+  return map<T>([](auto x) { return native::template round<kMode>(x); }, a);
+}
+template <class T, int N>
+SPYRE_INLINE Pack<T, N> sqrt(const Pack<T, N>& a) {
+  return map<T>([](auto x) { return native::sqrt(x); }, a);
+}
+// The bound where `a` is beyond it; a NaN passes.
+template <int N>
+SPYRE_INLINE Pack<f32, N> at_most(const Pack<f32, N>& bound, const Pack<f32, N>& a) {
+  return map<f32>([](auto x, auto y) { return native::min(x, y); }, bound, a);
+}
+template <int N>
+SPYRE_INLINE Pack<f32, N> at_least(const Pack<f32, N>& bound, const Pack<f32, N>& a) {
+  return map<f32>([](auto x, auto y) { return native::max(x, y); }, bound, a);
+}
+
+// a * 2^exponent with one rounding; `exponent` holds whole numbers in [-300, 300].
+SPYRE_INLINE f32v scale_by_power(const f32v& a, const f32v& exponent) {
+#if defined(SPYRE_AVX512)
+  return {native::scale(a.v, exponent.v)};
+#else
+  const i32v n = convert_pack<i32>(exponent);
+  const i32v half = n >> splat<i32>(1), rest = n - half;
+  // 2^half * 2^rest: only the last product can round, into the denormals.
+  const f32v first = bitcast<f32>((half + splat<i32>(127)) << splat<i32>(23));
+  const f32v second = bitcast<f32>((rest + splat<i32>(127)) << splat<i32>(23));
+  return a * first * second;
+#endif
+}
+
+}  // namespace spyre::kernels
+
+#endif  // SPYRE_KERNELS_NATIVE_H_

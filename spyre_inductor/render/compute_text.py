@@ -1,0 +1,75 @@
+"""How each Compute operator is spelled in C++: one row per operator of plan.op_table.
+
+`{0}`, `{1}`, `{2}` are the operands. Operators and functions are overloaded for scalars and lanes;
+where the two need different text, a row has both. Operands have the types of plan.op_table's
+rules, so nothing is converted here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spyre_inductor.errors import PlanError
+from spyre_inductor.plan.op_table import COMPUTE_OPS
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """Text for scalars and for lanes, and the header that declares it (None: kernel.h)."""
+
+    scalar: str
+    lanes: str
+    header: str | None = None
+
+
+def _same(text: str, header: str | None = None) -> Spelling:
+    return Spelling(text, text, header)
+
+
+_OPERATORS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/",
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "logical_and": "&", "logical_or": "|", "logical_xor": "^",
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+}  # fmt: skip
+_FUNCTIONS = {
+    "maximum": "maximum({0}, {1})", "minimum": "minimum({0}, {1})",
+    "abs": "abs({0})", "sign": "sign({0})", "relu": "relu({0})",
+    "sqrt": "sqrt({0})", "rsqrt": "rsqrt({0})", "reciprocal": "reciprocal({0})",
+    "floor": "floor({0})", "ceil": "ceil({0})", "trunc": "trunc({0})", "round": "round({0})",
+    "copysign": "copysign({0}, {1})", "fma": "fma({0}, {1}, {2})",
+    "isnan": "isnan({0})", "isinf": "isinf({0})", "signbit": "signbit({0})",
+    "where": "where({0}, {1}, {2})",
+    "floordiv": "floordiv({0}, {1})", "truncdiv": "truncdiv({0}, {1})", "mod": "c_mod({0}, {1})",
+    "bitwise_left_shift": "shift_left({0}, {1})",
+    "bitwise_right_shift": "shift_right({0}, {1})",
+}  # fmt: skip
+# Elementary functions, by the header that has them for float32 lanes, scalars and float64.
+_ELEMENTARY = "exp exp2 expm1 log log2 log10 log1p sigmoid tanh erf erfc".split()
+
+SPELLINGS: dict[str, Spelling] = {
+    **{op: _same(f"{{0}} {sign} {{1}}") for op, sign in _OPERATORS.items()},
+    **{op: _same(text) for op, text in _FUNCTIONS.items()},
+    **{op: _same(f"{op}({{0}})", "scalar_math.h") for op in _ELEMENTARY},
+    "neg": _same("-{0}"),
+    "bitwise_not": _same("~{0}"),
+    "logical_not": Spelling("!{0}", "~{0}"),
+}
+
+
+def spelling(op: str, dtype: str) -> Spelling:
+    """Spelling of `op` whose result is `dtype`; raises PlanError for an unknown operator."""
+    if op not in SPELLINGS:
+        known = (
+            "is known to the plan but has"
+            if op in COMPUTE_OPS
+            else "is unknown and has"
+        )
+        raise PlanError(
+            f"Compute operator {op!r} {known} no C++ spelling (dtype {dtype})"
+        )
+    if op == "mul" and dtype == "bool":
+        return SPELLINGS["logical_and"]
+    if op == "add" and dtype == "bool":
+        return SPELLINGS["logical_or"]
+    return SPELLINGS[op]

@@ -1,0 +1,99 @@
+"""Parallel axes of a plan -> core slice and nested loops.
+
+The division cuts the product of a prefix of the axes into contiguous slices. Points are
+independent, so the lane axis is moved innermost within its group: each point is still visited
+once, and lanes stay side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spyre_inductor.errors import PlanError
+from spyre_inductor.plan import kernel_plan as kp
+from spyre_inductor.plan.expr import IntExpr
+
+from .index_text import factor_text, index_text, product
+
+
+@dataclass(frozen=True)
+class LoopNest:
+    """Lines that open the nest in order, each with the line that closes it ("" = none)."""
+
+    levels: tuple[tuple[str, str], ...]
+
+
+def loop_nest(plan: kp.KernelPlan) -> LoopNest:
+    """The loops over the parallel axes of `plan`; raises PlanError for an impossible division."""
+    names = [axis.name for axis in plan.axes]
+    divided = list(plan.division.axes)
+    if names[: len(divided)] != divided:
+        raise PlanError(
+            f"{plan.name}: division over {divided} is no prefix of the parallel axes {names}"
+        )
+    prefix = _lane_last(plan.axes[: len(divided)], plan.lane_axis)
+    rest = _lane_last(plan.axes[len(divided) :], plan.lane_axis)
+    levels: list[tuple[str, str]] = []
+    if not prefix:
+        levels.append(("if (core != 0) return;  // One point: nothing to divide.", ""))
+    elif prefix[-1].name == plan.lane_axis:
+        return LoopNest(tuple(_divided_levels(plan, prefix, rest)))
+    else:
+        levels.extend(_divided_levels(plan, prefix, ()))
+    for axis in rest:
+        levels.append(_loop(axis.name, "0", index_text(axis.extent), plan.lane_axis))
+    return LoopNest(tuple(levels))
+
+
+def _lane_last(axes: tuple[kp.Axis, ...], lane: str | None) -> tuple[kp.Axis, ...]:
+    return tuple(sorted(axes, key=lambda axis: axis.name == lane))
+
+
+def _loop(axis: str, begin: str, end: str, lane: str | None) -> tuple[str, str]:
+    if axis == lane:
+        return (
+            f"for_lanes({begin}, {end}, [&](auto lanes, i64 {axis}) SPYRE_STEP {{",
+            "});",
+        )
+    return f"for (i64 {axis} = {begin}; {axis} < {end}; ++{axis}) {{", "}"
+
+
+def _divided_levels(
+    plan: kp.KernelPlan, prefix: tuple[kp.Axis, ...], rest: tuple[kp.Axis, ...]
+) -> list[tuple[str, str]]:
+    points = product([axis.extent for axis in prefix])
+    grain = plan.division.grain
+    over = " * ".join(axis.name for axis in prefix)
+    levels = [
+        (f"// Cores: {over}, in units of {grain}.", ""),
+        (
+            f"const Slice slice = core_slice({index_text(points)}, {grain}, core, cores);",
+            "",
+        ),
+    ]
+    last = prefix[-1]
+    if len(prefix) == 1:
+        begin, end = "slice.begin", "slice.end"
+    else:
+        extent = index_text(last.extent)
+        levels.append((f"for_runs(slice, {extent}, [&](Run run) SPYRE_STEP {{", "});"))
+        levels.extend((line, "") for line in _decode(prefix[:-1]))
+        begin, end = "run.begin", "run.end"
+    # `rest` is not empty when `last` holds the lanes: they stay innermost.
+    inner = [_loop(axis.name, "0", index_text(axis.extent), None) for axis in rest]
+    return [*levels, *inner, _loop(last.name, begin, end, plan.lane_axis)]
+
+
+def _decode(axes: tuple[kp.Axis, ...]) -> list[str]:
+    """Positions of `axes` from run.outer, row-major."""
+    if len(axes) == 1:
+        return [f"const i64 {axes[0].name} = run.outer;"]
+    lines = []
+    inner: IntExpr = 1
+    for axis in reversed(axes):
+        value = "run.outer" if inner == 1 else f"run.outer / {factor_text(inner)}"
+        if axis is not axes[0]:
+            value = f"{value} % {factor_text(axis.extent)}"
+        lines.append(f"const i64 {axis.name} = {value};")
+        inner = product([inner, axis.extent])
+    return lines

@@ -1,0 +1,281 @@
+"""One SSA operation -> its line of C++ inside a stage."""
+
+from __future__ import annotations
+
+from spyre_inductor.errors import PlanError
+from spyre_inductor.plan import kernel_plan as kp
+from spyre_inductor.plan.expr import IntExpr, IntOp, symbols
+
+from . import cpp_types
+from .code_lines import CodeLines
+from .compute_text import spelling
+from .index_text import affine_stride, factor_text, index_text
+from .lane_analysis import LaneAnalysis
+
+
+class OperationRenderer:
+    """Renders the operations of one stage into `lines`; `headers` gathers what they need."""
+
+    def __init__(self, analysis: LaneAnalysis, stage: int, lines: CodeLines) -> None:
+        self.analysis = analysis
+        self.plan = analysis.plan
+        self.stage = stage
+        self.lines = lines
+        self.lanes = analysis.lanes_in(stage)
+        self.headers: set[str] = set()
+        # A value that was checked against bounds is used under its clamped name.
+        self._clamped: dict[str, str] = {}
+        self._arrays: set[str] = set()
+
+    # --- operands ---------------------------------------------------------------------------
+    def name(self, value: str) -> str:
+        return self._clamped.get(value, value)
+
+    def operand(self, value: str, varying: bool) -> str:
+        """`value` as lanes or as a scalar."""
+        if varying and not self.analysis.value(value).varying:
+            return f"splat({self.name(value)})"
+        return self.name(value)
+
+    def declare(self, result: str, text: str) -> None:
+        value = self.analysis.value(result)
+        kind = cpp_types.lane_type if value.varying else cpp_types.scalar_type
+        self.lines.add(f"const {kind(value.dtype)} {result} = {text};")
+
+    # --- operations -------------------------------------------------------------------------
+    def render(self, op: kp.Operation) -> None:
+        method = getattr(self, "_" + type(op).__name__.lower(), None)
+        if method is None:
+            raise PlanError(
+                f"{self.plan.name}: no rendering for {type(op).__name__} here"
+            )
+        method(op)
+
+    def _constant(self, op: kp.Constant) -> None:
+        self.declare(op.result, cpp_types.literal(op.value, op.dtype))
+
+    def _indexvalue(self, op: kp.IndexValue) -> None:
+        scalar = cpp_types.scalar_type(op.dtype)
+        if not self.analysis.value(op.result).varying:
+            text = index_text(op.expr, self.name)
+            self.declare(
+                op.result, text if scalar in ("i64", "f64") else f"{scalar}({text})"
+            )
+            return
+        stride = self._lane_stride(op.expr)
+        if stride is not None:
+            first, step = index_text(op.expr, self.name), index_text(stride, self.name)
+            self.declare(op.result, f"iota<{scalar}>({first}, {step})")
+        else:
+            self.declare(op.result, f"by_lane<{scalar}>({self.lane_function(op.expr)})")
+
+    def _load(self, op: kp.Load) -> None:
+        value = self.analysis.value(op.result)
+        memory = self.analysis.memory_dtype(op.buffer)
+        text = self._load_text(op, value.varying)
+        if cpp_types.compute_dtype(memory) != op.dtype:
+            text = f"convert<{cpp_types.scalar_type(op.dtype)}>({text})"
+        if cpp_types.memory_type(memory).startswith("f8"):
+            self.headers.add("float8.h")
+        self.declare(op.result, text)
+
+    def _load_text(self, op: kp.Load, varying: bool) -> str:
+        address = self._address(op.buffer, op.index)
+        if not varying:
+            if op.mask is None:
+                return f"load({address})"
+            zero = cpp_types.literal(0, op.dtype)
+            return f"{self.name(op.mask)} ? load({address}) : {zero}"
+        mask = "" if op.mask is None else f", {self.operand(op.mask, True)}"
+        stride = self._lane_stride(op.index)
+        if stride == 1:
+            return f"load(lanes, {address}{mask})"
+        if stride is not None and not mask:
+            if stride == 0:
+                return f"splat(load({address}))"
+            return f"load_strided(lanes, {address}, {index_text(stride, self.name)})"
+        return f"gather(lanes, {op.buffer}, {self.lane_function(op.index)}{mask})"
+
+    def _compute(self, op: kp.Compute) -> None:
+        value = self.analysis.value(op.result)
+        spelled = spelling(op.op, self.analysis.value(op.args[0]).dtype)
+        if spelled.header is not None:
+            self.headers.add(spelled.header)
+        args = [self.operand(arg, value.varying) for arg in op.args]
+        if op.op == "where" and not self.analysis.value(op.args[0]).varying:
+            args[0] = self.name(op.args[0])
+        self.declare(
+            op.result,
+            (spelled.lanes if value.varying else spelled.scalar).format(*args),
+        )
+
+    def _cast(self, op: kp.Cast) -> None:
+        source = self.analysis.value(op.value)
+        text = self.name(op.value)
+        if op.bitcast:
+            if op.from_memory is None or op.to_memory is None:
+                raise PlanError(
+                    f"{self.plan.name}: bitcast {op.result} lacks its memory types"
+                )
+            pair = [cpp_types.memory_type(m) for m in (op.from_memory, op.to_memory)]
+            text = f"reinterpret<{', '.join(pair)}>({text})"
+            self._need_float8(*pair)
+        elif source.dtype != op.dtype:
+            text = f"convert<{cpp_types.scalar_type(op.dtype)}>({text})"
+        if op.rounds_to is not None:
+            target = cpp_types.memory_type(op.rounds_to)
+            self._need_float8(target)
+            text = f"round_to<{target}>({text})"
+        self.declare(op.result, text)
+
+    def _store(self, op: kp.Store) -> None:
+        memory = cpp_types.memory_type(self.analysis.memory_dtype(op.buffer))
+        self._need_float8(memory)
+        varying = self.analysis.value(op.value).varying
+        by_lane = self.lanes and (
+            varying or self.analysis.depends_on_lane(op.index, self.stage)
+        )
+        address = self._address(op.buffer, op.index)
+        if op.mode == "atomic_add":
+            self._store_atomic(op, by_lane, address)
+        elif op.mode != "plain":
+            raise PlanError(f"{self.plan.name}: unknown store mode {op.mode!r}")
+        elif not by_lane:
+            self.lines.add(f"store({address}, {self.name(op.value)});")
+        else:
+            self._store_lanes(op, address)
+
+    def _store_lanes(self, op: kp.Store, address: str) -> None:
+        value = self.operand(op.value, True)
+        stride = self._lane_stride(op.index)
+        if stride == 1:
+            self.lines.add(f"store(lanes, {address}, {value});")
+        elif stride == 0:
+            self.lines.add(f"store({address}, last_lane(lanes, {value}));")
+        elif stride is not None:
+            step = index_text(stride, self.name)
+            self.lines.add(f"store_strided(lanes, {address}, {step}, {value});")
+        else:
+            index = self.lane_function(op.index)
+            self.lines.add(f"scatter(lanes, {op.buffer}, {index}, {value});")
+
+    def _store_atomic(self, op: kp.Store, by_lane: bool, address: str) -> None:
+        self.headers.add("atomic.h")
+        if not self.lanes:
+            self.lines.add(f"atomic_add({address}, {self.name(op.value)});")
+            return
+        index = self.lane_function(op.index)
+        value = self.operand(op.value, True)
+        self.lines.add(f"atomic_add(lanes, {op.buffer}, {index}, {value});")
+
+    def _checkbounds(self, op: kp.CheckBounds) -> None:
+        self.headers.add("checks.h")
+        value = self.analysis.value(op.value)
+        clamped = f"{op.value}_in_bounds"
+        lower = "kNoLower" if op.lower is None else index_text(op.lower, self.name)
+        upper = "kNoUpper" if op.upper is None else index_text(op.upper, self.name)
+        mask = "" if op.mask is None else f", {self.operand(op.mask, value.varying)}"
+        lanes = "lanes, " if value.varying else ""
+        text = (
+            f"check_bounds(args, {lanes}{self.name(op.value)}, {lower}, {upper}, "
+            f"{op.check}{mask})"
+        )
+        kind = cpp_types.lane_type if value.varying else cpp_types.scalar_type
+        if op.value in self._clamped:  # a second check of the same value: a new name
+            clamped = f"{self._clamped[op.value]}_{op.check}"
+        self.lines.add(f"const {kind(value.dtype)} {clamped} = {text};")
+        self._clamped[op.value] = clamped
+
+    def _assert(self, op: kp.Assert) -> None:
+        self.headers.add("checks.h")
+        names = [op.condition] + ([op.mask] if op.mask else [])
+        varying = any(self.analysis.value(name).varying for name in names)
+        args = ", ".join(self.operand(name, varying) for name in names)
+        self.lines.add(
+            f"check_true(args, {'lanes, ' if varying else ''}{op.check}, {args});"
+        )
+
+    def _random(self, op: kp.Random) -> None:
+        self.headers.add("random.h")
+        varying = self.analysis.value(op.result).varying
+        args = ", ".join(self.operand(arg, varying) for arg in op.args)
+        self.declare(op.result, f"philox_{op.kind}({args})")
+
+    def _bucketize(self, op: kp.Bucketize) -> None:
+        self.headers.add("bucketize.h")
+        varying = self.analysis.value(op.result).varying
+        first = self.operand(op.value, varying)
+        where = self.operand(op.boundary_index, varying)
+        scalar = cpp_types.scalar_type(op.dtype)
+        args = [
+            f"{op.boundaries}",
+            index_text(op.boundary_count, self.name),
+            index_text(op.boundary_stride, self.name),
+        ]
+        text = (
+            f"bucketize<{scalar}, {'true' if op.right else 'false'}>({first}, {where}, "
+        )
+        text += ", ".join(args)
+        if op.sorter is not None and op.sorter_index is not None:
+            stride = index_text(op.sorter_stride or 1, self.name)
+            text += f", {op.sorter}, {self.operand(op.sorter_index, varying)}, {stride}"
+        self.declare(op.result, text + ")")
+
+    # --- index expressions ------------------------------------------------------------------
+    def _address(self, buffer: str, index: IntExpr) -> str:
+        if any(self._is_varying_symbol(name) for name in symbols(index)):
+            return buffer  # used with a lane function only
+        if index == 0:
+            return buffer
+        return f"{buffer} + {factor_text(index, self.name)}"
+
+    def _is_varying_symbol(self, name: str) -> bool:
+        return name in self.analysis.values and self.analysis.value(name).varying
+
+    def _lane_stride(self, index: IntExpr) -> IntExpr | None:
+        """Elements between lanes; None when the index is not affine in the lane axis."""
+        if any(self._is_varying_symbol(name) for name in symbols(index)):
+            return None
+        if not self.lanes or self.plan.lane_axis is None:
+            return 0
+        return affine_stride(index, self.plan.lane_axis)
+
+    def lane_function(self, index: IntExpr) -> str:
+        """A lambda that gives `index` for lane k."""
+        for name in sorted(symbols(index)):
+            if self._is_varying_symbol(name):
+                self._declare_array(self.name(name))
+
+        def rename(name: str) -> str:
+            if self.lanes and name == self.plan.lane_axis:
+                return f"({name} + k)"
+            if self._is_varying_symbol(name):
+                return f"{self.name(name)}_at[k]"
+            return self.name(name)
+
+        return f"[&](i64 k) SPYRE_STEP {{ return {index_text(index, rename)}; }}"
+
+    def _declare_array(self, name: str) -> None:
+        if name not in self._arrays:
+            self._arrays.add(name)
+            self.lines.add(f"const auto {name}_at = as_array({name});")
+
+    def _need_float8(self, *memory_types: str) -> None:
+        if any(name.startswith("f8") for name in memory_types):
+            self.headers.add("float8.h")
+
+
+def linear_index(axes: tuple[kp.Axis, ...]) -> IntExpr:
+    """Row-major position over `axes`."""
+    index: IntExpr = 0
+    for axis in axes:
+        index = (
+            axis.name
+            if index == 0
+            else IntOp("add", (scaled(index, axis.extent), axis.name))
+        )
+    return index
+
+
+def scaled(index: IntExpr, extent: IntExpr) -> IntExpr:
+    return IntOp("mul", (index, extent))

@@ -1,0 +1,95 @@
+"""KernelPlans -> one C++ source file. Pure and deterministic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from spyre_inductor.errors import PlanError
+from spyre_inductor.plan import kernel_plan as kp
+
+from . import cpp_types
+from .banner import banner
+from .code_lines import CodeLines
+from .environment import render_template
+from .lane_analysis import LaneAnalysis
+from .loop_nest import loop_nest
+from .stages import StageRenderer
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """What a kernel template gets: finished lines, without indentation of their own."""
+
+    name: str
+    banner: tuple[str, ...]
+    arguments: tuple[str, ...]  # declarations of buffers and scalars
+    body: tuple[str, ...]  # loops over cores, tiles, lanes
+    headers: frozenset[str]
+
+
+def render_module(plans: Sequence[kp.KernelPlan], graph_name: str) -> str:
+    """One source file with an entry point per plan, in order.
+
+    Args:
+        plans: Verified plans; their names become extern "C" symbols and must differ.
+        graph_name: Of the compiled graph, for the reader.
+
+    Raises:
+        PlanError: a plan cannot be expressed, or two plans have one name.
+        TemplateError: a plan names a template that does not exist.
+    """
+    names = [plan.name for plan in plans]
+    if len(set(names)) != len(names):
+        raise PlanError(f"{graph_name}: two kernels have one name: {sorted(names)}")
+    texts = [kernel_text(plan) for plan in plans]
+    headers = sorted(frozenset().union(*(text.headers for text in texts)))
+    kernels = [
+        render_template(f"kernels/{plan.template}.cpp.jinja", kernel=text)
+        for plan, text in zip(plans, texts)
+    ]
+    return render_template(
+        "module.cpp.jinja",
+        graph_name=graph_name,
+        names=names,
+        headers=headers,
+        kernels=kernels,
+    )
+
+
+def kernel_text(plan: kp.KernelPlan) -> KernelText:
+    """The parts of one kernel; raises PlanError when the plan cannot be expressed."""
+    analysis = LaneAnalysis(plan)
+    lines = CodeLines(depth=1)
+    stages = StageRenderer(analysis, lines)
+    for declaration in stages.staged_declarations():
+        lines.add(declaration)
+    with ExitStack() as stack:
+        for opening, closing in loop_nest(plan).levels:
+            if closing:
+                stack.enter_context(lines.block(opening, closing))
+            else:
+                lines.add(opening)
+        stages.render()
+    return KernelText(
+        name=plan.name,
+        banner=tuple(banner(plan)),
+        arguments=tuple(_arguments(plan)),
+        body=tuple(lines.lines),
+        headers=frozenset(stages.headers),
+    )
+
+
+def _arguments(plan: kp.KernelPlan) -> list[str]:
+    lines = []
+    for slot, argument in enumerate(plan.buffers):
+        const = "const " if argument.access == "read" else ""
+        kind = f"{const}{cpp_types.memory_type(argument.dtype)}"
+        lines.append(f"{kind}* const {argument.name} = buffer<{kind}>(args, {slot});")
+    for slot, scalar in enumerate(plan.scalars):
+        if scalar.dtype == "float64":
+            lines.append(f"const f64 {scalar.name} = scalar_f64(args, {slot});")
+        else:
+            lines.append(f"const i64 {scalar.name} = args->scalars[{slot}];")
+    return lines

@@ -1,0 +1,186 @@
+"""Stages of a plan -> C++ inside the loops over the parallel axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+from spyre_inductor.errors import PlanError
+from spyre_inductor.plan import kernel_plan as kp
+from spyre_inductor.plan.expr import IntExpr, symbols
+
+from . import cpp_types
+from .code_lines import CodeLines
+from .index_text import factor_text, index_text, product
+from .lane_analysis import LaneAnalysis
+from .operations import OperationRenderer, linear_index
+from .reductions import Reduction, reduction_of
+
+LANES = 16
+
+
+class StageRenderer:
+    """Renders all stages of one plan into `lines`; `headers` gathers what they need."""
+
+    def __init__(self, analysis: LaneAnalysis, lines: CodeLines) -> None:
+        self.analysis = analysis
+        self.plan = analysis.plan
+        self.lines = lines
+        self.headers: set[str] = set()
+        self._defined_in = {
+            name: value.stage for name, value in analysis.values.items()
+        }
+
+    def render(self) -> None:
+        for number, stage in enumerate(self.plan.stages):
+            if isinstance(stage, kp.LoopStage):
+                self._loop_stage(number, stage)
+            else:
+                self._point_stage(number, stage)
+
+    def staged_declarations(self) -> list[str]:
+        """One LX row per staged value: points of the reduction axes, times lanes beside it."""
+        lines = []
+        for name in self.plan.tile.staged:
+            value = self.analysis.value(name)
+            extents: list[IntExpr] = [axis.extent for axis in self.plan.reduction_axes]
+            if value.varying and not self.analysis.lanes_reduce:
+                extents.append(LANES)
+            kind = cpp_types.memory_type(value.dtype)
+            lines.append(
+                f"SPYRE_LX({kind}, {name}_lx, {index_text(product(extents))});"
+            )
+        return lines
+
+    # --- stages -----------------------------------------------------------------------------
+    def _point_stage(self, number: int, stage: kp.PointStage) -> None:
+        renderer = OperationRenderer(self.analysis, number, self.lines)
+        for op in stage.ops:
+            renderer.render(op)
+        self.headers |= renderer.headers
+
+    def _loop_stage(self, number: int, stage: kp.LoopStage) -> None:
+        reductions = [
+            reduction_of(op, self.analysis)
+            for op in stage.ops
+            if isinstance(op, kp.Reduce)
+        ]
+        self.lines.blank()
+        self.lines.add(self._comment(number, stage))
+        for reduction in reductions:
+            self.headers.add(reduction.header)
+            self.lines.add(reduction.declaration)
+        with ExitStack() as stack:
+            for opening, closing in self._loops(stage, bool(reductions)):
+                stack.enter_context(self.lines.block(opening, closing))
+            self._loop_body(number, stage, reductions)
+        for reduction in reductions:
+            for line in reduction.results:
+                self.lines.add(line)
+
+    def _loop_body(
+        self, number: int, stage: kp.LoopStage, reductions: list[Reduction]
+    ) -> None:
+        renderer = OperationRenderer(self.analysis, number, self.lines)
+        pending = iter(reductions)
+        for name in self._staged_inputs(number, stage):
+            renderer.declare(name, self._staged_load(name))
+        for op in stage.ops:
+            if isinstance(op, kp.Reduce):
+                self.lines.add(next(pending).step(renderer))
+            else:
+                renderer.render(op)
+            for result in _results(op):
+                if result in self.plan.tile.staged:
+                    self.lines.add(self._staged_store(result))
+        self.headers |= renderer.headers
+
+    def _loops(self, stage: kp.LoopStage, reduces: bool) -> Iterator[tuple[str, str]]:
+        lane = self.plan.lane_axis if self.analysis.lanes_reduce else None
+        for axis in self.plan.reduction_axes:
+            if axis.name != lane:
+                extent = factor_text(axis.extent)
+                head = f"for (i64 {axis.name} = 0; {axis.name} < {extent}; ++{axis.name}) {{"
+                yield head, "}"
+        if lane is None:
+            return
+        (extent,) = (a.extent for a in self.plan.reduction_axes if a.name == lane)
+        if reduces:
+            yield (
+                f"reduce_lanes(0, {index_text(extent)}, "
+                f"[&](auto lanes, i64 {lane}, int part) SPYRE_STEP {{",
+                "});",
+            )
+        else:
+            head = f"for_lanes(0, {index_text(extent)}, [&](auto lanes, i64 {lane}) SPYRE_STEP {{"
+            yield head, "});"
+
+    def _comment(self, number: int, stage: kp.LoopStage) -> str:
+        kinds = [op.kind for op in stage.ops if isinstance(op, kp.Reduce)]
+        along = " * ".join(axis.name for axis in self.plan.reduction_axes)
+        what = f"reduce ({', '.join(kinds)}) along" if kinds else "once more along"
+        return f"// Stage {number}: {what} {along}."
+
+    # --- values kept in LX ------------------------------------------------------------------
+    def _staged_inputs(self, number: int, stage: kp.LoopStage) -> list[str]:
+        used = [name for op in stage.ops for name in operand_names(op)]
+        found = []
+        for name in dict.fromkeys(used):
+            origin = self._defined_in.get(name, number)
+            if origin == number or not isinstance(
+                self.plan.stages[origin], kp.LoopStage
+            ):
+                continue
+            if name in self.plan.tile.staged:
+                found.append(name)
+            elif not self._is_reduced(name, origin):
+                raise PlanError(
+                    f"{self.plan.name}: {name} of loop stage {origin} is used in stage {number} "
+                    f"but is neither reduced nor staged in LX"
+                )
+        return found
+
+    def _is_reduced(self, name: str, stage: int) -> bool:
+        ops = self.plan.stages[stage].ops
+        return any(isinstance(op, kp.Reduce) and name in op.results for op in ops)
+
+    def _staged_address(self, name: str) -> str:
+        index = linear_index(self.plan.reduction_axes)
+        value = self.analysis.value(name)
+        if value.varying and not self.analysis.lanes_reduce:
+            return f"{name}_lx + {factor_text(index)} * {LANES}"
+        return f"{name}_lx + {factor_text(index)}"
+
+    def _staged_load(self, name: str) -> str:
+        lanes = self._lanes_argument(name)
+        return f"load({lanes}{self._staged_address(name)})"
+
+    def _staged_store(self, name: str) -> str:
+        lanes = self._lanes_argument(name)
+        return f"store({lanes}{self._staged_address(name)}, {name});"
+
+    def _lanes_argument(self, name: str) -> str:
+        if not self.analysis.value(name).varying:
+            return ""
+        return "lanes, " if self.analysis.lanes_reduce else "Full{}, "
+
+
+def _results(op: kp.Operation) -> tuple[str, ...]:
+    if isinstance(op, (kp.Reduce, kp.Scan)):
+        return op.results
+    result = getattr(op, "result", None)
+    return () if result is None else (result,)
+
+
+def operand_names(op: kp.Operation) -> Iterator[str]:
+    """Names of the SSA values and index symbols that an operation reads."""
+    if isinstance(op, (kp.Compute, kp.Random, kp.Reduce, kp.Scan)):
+        yield from op.args
+    for field in ("value", "mask", "condition", "boundary_index", "sorter_index"):
+        name = getattr(op, field, None)
+        if isinstance(name, str):
+            yield name
+    for field in ("index", "expr", "lower", "upper"):
+        expr = getattr(op, field, None)
+        if expr is not None:
+            yield from sorted(symbols(expr))
