@@ -1,9 +1,11 @@
-// Runs every TEST, or those whose name contains an argument.
+// Runs every TEST, or those whose name contains an argument; `--child NAME` runs one CHILD.
 #include <cstring>
 
 #include "check.h"
+#include "child.h"
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--child") == 0) return child::run_body(argv[2]);
   int ran = 0;
   for (const check::Test& test : check::tests()) {
     bool chosen = argc < 2;

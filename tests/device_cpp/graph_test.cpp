@@ -1,0 +1,160 @@
+#include "device/graph.h"
+
+#include <stdexcept>
+
+#include "check.h"
+#include "device/event.h"
+#include "gate.h"
+
+using namespace spyre::device;
+
+namespace {
+
+struct OwnStream {
+  explicit OwnStream(int device = 0) : ref(create_stream(device, 0)) {}
+  ~OwnStream() { (void)destroy_stream(ref); }
+  StreamRef ref;
+};
+
+}  // namespace
+
+TEST(a_graph_records_instead_of_running_and_replays_in_order) {
+  OwnStream stream;
+  Log log;
+  Graph graph;
+  CHECK_OK(graph.capture_begin(stream.ref, {0, 0}));
+  CHECK(is_capturing(stream.ref));
+  CHECK(graph.pool() != (MempoolId{0, 0}));
+  bool inline_ok = true;
+  CHECK_OK(may_run_inline(stream.ref, &inline_ok));
+  CHECK(!inline_ok);
+  for (int i = 0; i < 3; ++i) {
+    CHECK_OK(enqueue(stream.ref, [&log, i] { log.add(i); }, i == 1 ? Engine::kDma : Engine::kCompute));
+  }
+  CHECK_OK(graph.capture_end());
+  CHECK_OK(synchronize(stream.ref));
+  CHECK(log.values().empty());
+  for (int i = 0; i < 2; ++i) CHECK_OK(graph.replay(stream.ref));
+  CHECK_OK(synchronize(stream.ref));
+  CHECK((log.values() == std::vector<int>{0, 1, 2, 0, 1, 2}));
+}
+
+TEST(synchronising_calls_are_refused_during_capture) {
+  OwnStream stream;
+  Graph graph;
+  CHECK_CODE(graph.capture_end(), StatusCode::kCapture);
+  CHECK_CODE(graph.replay(stream.ref), StatusCode::kCapture);
+  CHECK_OK(graph.capture_begin(stream.ref, {0, 0}));
+  Event event(0);
+  CHECK_OK(event.record(stream.ref));
+  CHECK_CODE(synchronize(stream.ref), StatusCode::kCapture);
+  CHECK_CODE(synchronize_device(0), StatusCode::kCapture);
+  CHECK_CODE(event.synchronize(), StatusCode::kCapture);
+  CHECK_CODE(destroy_stream(stream.ref), StatusCode::kCapture);
+  CHECK_CODE(graph.capture_begin(stream.ref, {0, 0}), StatusCode::kCapture);
+  CHECK(!event.query());
+  CHECK_OK(synchronize_device(1));
+  CHECK_OK(graph.capture_end());
+  CHECK_OK(synchronize_device(0));
+  CHECK(event.query());
+}
+
+TEST(streams_join_a_capture_through_events) {
+  OwnStream main_stream, side;
+  Log log;
+  Graph graph;
+  Event fork(0), join(0);
+  CHECK_OK(graph.capture_begin(main_stream.ref, {0, 0}));
+  CHECK_OK(enqueue(main_stream.ref, [&log] { log.add(1); }));
+  CHECK_OK(fork.record(main_stream.ref));
+  CHECK_OK(fork.wait(side.ref));
+  CHECK(is_capturing(side.ref));
+  CHECK_OK(enqueue(side.ref, [&log] { log.add(2); }));
+  CHECK_OK(join.record(side.ref));
+  CHECK_OK(join.wait(main_stream.ref));
+  CHECK_OK(enqueue(main_stream.ref, [&log] { log.add(3); }));
+  CHECK_OK(graph.capture_end());
+  CHECK(!is_capturing(side.ref));
+  CHECK_OK(graph.replay(side.ref));
+  CHECK_OK(synchronize(side.ref));
+  CHECK((log.values() == std::vector<int>{1, 2, 3}));
+}
+
+TEST(a_capture_cannot_wait_for_unfinished_work_outside) {
+  OwnStream outside, stream;
+  auto gate = std::make_shared<Gate>();
+  Event event(0);
+  CHECK_OK(enqueue_gate(outside.ref, gate));
+  CHECK_OK(event.record(outside.ref));
+  Graph graph;
+  CHECK_OK(graph.capture_begin(stream.ref, {0, 0}));
+  CHECK_CODE(event.wait(stream.ref), StatusCode::kCapture);
+  CHECK_OK(graph.capture_end());
+  gate->open();
+  CHECK_OK(synchronize(outside.ref));
+}
+
+TEST(work_queued_before_the_capture_still_runs) {
+  OwnStream stream;
+  auto gate = std::make_shared<Gate>();
+  int before = 0, inside = 0;
+  CHECK_OK(enqueue_gate(stream.ref, gate));
+  CHECK_OK(enqueue(stream.ref, [&before] { ++before; }));
+  Graph graph;
+  CHECK_OK(graph.capture_begin(stream.ref, {0, 0}));
+  CHECK_OK(enqueue(stream.ref, [&inside] { ++inside; }));
+  CHECK_OK(graph.capture_end());
+  gate->open();
+  CHECK_OK(synchronize(stream.ref));
+  CHECK_EQ(before, 1);
+  CHECK_EQ(inside, 0);
+}
+
+TEST(an_error_in_a_replay_names_the_work) {
+  OwnStream stream;
+  Graph graph;
+  bool fails = true, reached = false;
+  CHECK_OK(graph.capture_begin(stream.ref, {0, 0}));
+  CHECK_OK(enqueue(stream.ref, [&fails] { if (fails) throw std::runtime_error("oops"); },
+                   Engine::kCompute, "captured_op"));
+  CHECK_OK(enqueue(stream.ref, [&reached] { reached = true; }));
+  CHECK_OK(graph.capture_end());
+  CHECK_OK(graph.replay(stream.ref));
+  CHECK_CONTAINS(synchronize(stream.ref).message, "captured_op: oops");
+  CHECK(!reached);
+  fails = false;
+  CHECK_OK(graph.replay(stream.ref));
+  CHECK_OK(synchronize(stream.ref));
+  CHECK(reached);
+}
+
+TEST(reset_keeps_a_replay_in_flight_alive) {
+  OwnStream stream;
+  auto gate = std::make_shared<Gate>();
+  auto held = std::make_shared<int>(0);
+  Graph graph;
+  CHECK_OK(graph.capture_begin(stream.ref, {5, 6}));
+  CHECK(graph.pool() == (MempoolId{5, 6}));
+  CHECK_OK(enqueue(stream.ref, [held] { ++*held; }));
+  CHECK_OK(graph.capture_end());
+  CHECK_OK(enqueue_gate(stream.ref, gate));
+  CHECK_OK(graph.replay(stream.ref));
+  graph.reset();
+  gate->open();
+  CHECK_OK(synchronize(stream.ref));
+  CHECK_EQ(*held, 1);
+  CHECK_EQ(held.use_count(), 1);
+  CHECK_CODE(graph.replay(stream.ref), StatusCode::kCapture);
+  CHECK_OK(graph.capture_begin(stream.ref, {0, 0}));
+  CHECK_OK(graph.capture_end());
+}
+
+TEST(a_graph_that_goes_away_ends_its_capture) {
+  OwnStream stream;
+  {
+    Graph graph;
+    CHECK_OK(graph.capture_begin(stream.ref, {0, 0}));
+  }
+  CHECK(!is_capturing(stream.ref));
+  CHECK(is_idle(stream.ref));
+}
