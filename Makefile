@@ -55,12 +55,9 @@ format: $(VENV)/.project $(VENV)/.dev ## let ruff and clang-format rewrite the s
 	git ls-files '*.cpp' '*.h' | xargs $(VENV)/bin/clang-format -i
 
 .PHONY: asan tsan ubsan
-asan: SANITIZER = address
-tsan: SANITIZER = thread
-ubsan: SANITIZER = undefined
 asan: ## the card's C++ tests under AddressSanitizer (also: tsan, ubsan)
-asan tsan ubsan: $(VENV)/.test
-	SPYRE_TEST_SANITIZER=$(SANITIZER) $(PY) -m pytest -q tests/device_cpp
+asan tsan ubsan:
+	CXX="$(CXX)" MAX_JOBS=$(JOBS) tests/device_cpp/build_and_run.sh $@
 
 .PHONY: bench
 bench: $(VENV)/.project ## compiled against Inductor CPU, all sizes and types

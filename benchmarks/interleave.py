@@ -1,0 +1,90 @@
+"""Times peers in turns, so that a noisy moment of the machine hits all of them.
+
+Gives ratios with their spread: a ratio is formed inside each round, then the median and quartiles
+are taken over the rounds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SLOT_MICROSECONDS = 8_000.0
+MAX_CALLS = 400
+
+
+class PeerProcess:
+    """A running benchmarks.worker. Use as a context manager."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+
+    def __enter__(self) -> PeerProcess:
+        command = [sys.executable, "-m", "benchmarks.worker", self.target]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait(timeout=60)
+
+    def send(self, **request: object) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+
+    def receive(self) -> dict:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the {self.target} peer ended: {self._process.wait()}")
+        return json.loads(line)
+
+    def time(self, name: str, calls: int) -> float:
+        self.send(time=name, calls=calls)
+        return self.receive()["us"]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as fast ours is as the peer, and both times in microseconds."""
+
+    ours_us: float
+    peer_us: float
+    median: float
+    low: float  # lower quartile over the rounds
+    high: float
+
+
+def compare(name: str, ours: PeerProcess, peer: PeerProcess, rounds: int) -> Ratio:
+    """Times one prepared case in `rounds` turns of both."""
+    calls = {p: _calls_per_slot(p.time(name, 1)) for p in (ours, peer)}
+    pairs = []
+    for index in range(rounds):
+        order = (ours, peer) if index % 2 == 0 else (peer, ours)
+        times = {p: p.time(name, calls[p]) for p in order}
+        pairs.append((times[ours], times[peer]))
+    ratios = [theirs / own for own, theirs in pairs]
+    low, median, high = statistics.quantiles(ratios, n=4)
+    return Ratio(
+        min(own for own, _ in pairs),
+        min(theirs for _, theirs in pairs),
+        median,
+        low,
+        high,
+    )
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(statistics.fmean(math.log(value) for value in values))
+
+
+def _calls_per_slot(microseconds: float) -> int:
+    return max(1, min(MAX_CALLS, round(SLOT_MICROSECONDS / microseconds)))

@@ -1,0 +1,99 @@
+"""One peer in a process of its own: `python -m benchmarks.worker spyre|inductor`.
+
+Two thread teams in one process slow each other down, so peers do not share one. Reads one JSON
+request per line, answers one JSON line:
+    {"prepare": case name}           -> {"error": text or null, "compile_s": seconds}
+    {"time": case name, "calls": n}  -> {"us": microseconds per call, end to end}
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+
+from benchmarks.cases import Case, all_cases
+
+WARM_UP_CALLS = 3
+
+
+class Peer:
+    """Compiles cases for `target` and times them."""
+
+    def __init__(self, target: str) -> None:
+        self.device = "spyre" if target == "spyre" else "cpu"
+        self.backend = target
+        self.runs: dict[str, Callable[[], torch.Tensor]] = {}
+
+    def prepare(self, case: Case) -> float:
+        """Compiles, checks the result against CPU eager; returns seconds of the first call."""
+        inputs = case.inputs()
+        moved = [tensor.to(self.device) for tensor in inputs]
+        torch._dynamo.reset()
+        compiled = torch.compile(
+            case.function, backend=self.backend, fullgraph=True, dynamic=False
+        )
+        start = time.perf_counter()
+        result = compiled(*moved)
+        self.synchronize()
+        seconds = time.perf_counter() - start
+        check_equal(case, inputs, result.cpu())
+        self.runs[case.name] = lambda: compiled(*moved)
+        return seconds
+
+    def time(self, name: str, calls: int) -> float:
+        """Microseconds per call, the wait for the last result included."""
+        run = self.runs[name]
+        for _ in range(WARM_UP_CALLS):
+            run()
+        self.synchronize()
+        start = time.perf_counter()
+        for _ in range(calls):
+            run()
+        self.synchronize()
+        return (time.perf_counter() - start) * 1e6 / calls
+
+    def synchronize(self) -> None:
+        if self.device == "spyre":
+            torch.spyre.synchronize()
+
+
+def check_equal(
+    case: Case, inputs: tuple[torch.Tensor, ...], result: torch.Tensor
+) -> None:
+    """Raises AssertionError unless `result` is as close to the truth as CPU eager's is.
+
+    The truth is computed in float64. Allowed: twice eager's own error, or two units of the type.
+    """
+    eager = case.function(*inputs)
+    truth = case.function(*(tensor.double() for tensor in inputs))
+    assert result.shape == eager.shape and result.dtype == eager.dtype
+    scale = truth.abs().max().item()
+    unit = torch.finfo(eager.dtype).eps * scale
+    allowed = max(2 * (eager.double() - truth).abs().max().item(), 2 * unit)
+    error = (result.double() - truth).abs().max().item()
+    assert error <= allowed, f"{case.name}: error {error:.3g}, allowed {allowed:.3g}"
+
+
+def serve(peer: Peer) -> None:
+    cases = {case.name: case for case in all_cases()}
+    replies, sys.stdout = sys.stdout, sys.stderr
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "prepare" in request:
+            reply = {"error": None, "compile_s": 0.0}
+            try:
+                reply["compile_s"] = peer.prepare(cases[request["prepare"]])
+            except Exception as error:
+                reply["error"] = f"{type(error).__name__}: {error}"
+        else:
+            reply = {"us": peer.time(request["time"], request["calls"])}
+        print(json.dumps(reply), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    with torch.no_grad():
+        serve(Peer(sys.argv[1]))
