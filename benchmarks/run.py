@@ -1,4 +1,4 @@
-"""Compiled for the card against stock Inductor on the CPU, end to end through the compiled callable.
+"""Compiled for the card against stock Inductor on the CPU, end to end through the callable.
 
     python -m benchmarks.run [--short] [--only TEXT] [--json FILE]
 

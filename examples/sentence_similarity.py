@@ -8,6 +8,7 @@ Inductor on the CPU, and compiled for the emulated card. `--json` prints the num
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import os
 import sys
@@ -124,3 +125,95 @@ def similar_pairs(embeddings: torch.Tensor) -> list[tuple[float, int, int]]:
             best.values.tolist(), best.indices.tolist(), strict=True
         )
     ]
+
+
+def kernels_used(since: float) -> tuple[int, dict[str, int]]:
+    """Kernels loaded since that time, and this process's kernel cache counts."""
+    from spyre_inductor.build.eviction import stored_entries
+    from spyre_inductor.cli.cache import kernel_names
+    from spyre_inductor.launch.async_compile import current_cache
+
+    cache = current_cache()
+    used = [e for e in stored_entries(cache.directory) if e.last_used >= since]
+    names = [kernel_names(cache.entry_directory(entry.key)) for entry in used]
+    return sum(map(len, names)), dict(cache.statistics.here)
+
+
+@torch.no_grad()
+def measure() -> tuple[dict, torch.Tensor]:
+    """Runs the three ways; returns the numbers and the card's embeddings on the CPU."""
+    model, ids, mask = load_model()
+    reference = model(ids, mask)
+
+    started = time.time()
+    on_card = copy.deepcopy(model).to("spyre")
+    card_inputs = (ids.to("spyre"), mask.to("spyre"))
+    compiled = torch.compile(on_card, backend="spyre")
+    inductor = torch.compile(model, backend="inductor")
+
+    def run_card() -> torch.Tensor:
+        result = compiled(*card_inputs)
+        torch.spyre.synchronize()
+        return result
+
+    first_card = first_call_seconds(run_card)
+    kernels, cache = kernels_used(started)
+    first_inductor = first_call_seconds(lambda: inductor(ids, mask))
+    embeddings = run_card().cpu()
+    cosine = torch.nn.functional.cosine_similarity(embeddings, reference, dim=1)
+    best = interleaved_ms(
+        {
+            "eager": lambda: model(ids, mask),
+            "inductor": lambda: inductor(ids, mask),
+            "spyre": run_card,
+        }
+    )
+    numbers = {
+        "sentences": len(PAGE),
+        "cosine_min": cosine.min().item(),
+        "kernels": kernels,
+        "cache": {
+            event: cache.get(event, 0) for event in ("hits", "misses", "compiles")
+        },
+        "first_call_s": {"spyre": first_card, "inductor": first_inductor},
+        "call_ms": best,
+    }
+    return numbers, embeddings
+
+
+def print_report(numbers: dict, embeddings: torch.Tensor) -> None:
+    print("Most similar sentences:")
+    for cosine, first, second in similar_pairs(embeddings):
+        print(f"  {cosine:.3f}  {PAGE[first]}\n         {PAGE[second]}")
+    cache, first, call = numbers["cache"], numbers["first_call_s"], numbers["call_ms"]
+    print(f"\n{numbers['sentences']} sentences on {torch.spyre.get_device_name(0)}")
+    print(f"embeddings against CPU eager: cosine >= {numbers['cosine_min']:.7f}")
+    print(
+        f"kernels: {numbers['kernels']}, kernel cache: {cache['hits']} hits, "
+        f"{cache['misses']} misses, {cache['compiles']} compiled"
+    )
+    print(
+        f"first call: spyre {first['spyre']:.2f} s, Inductor CPU {first['inductor']:.2f} s"
+    )
+    print(
+        f"each call:  spyre {call['spyre']:.1f} ms, CPU eager {call['eager']:.1f} ms "
+        f"({call['eager'] / call['spyre']:.2f}x), Inductor CPU {call['inductor']:.1f} ms "
+        f"({call['inductor'] / call['spyre']:.2f}x)"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print the numbers alone")
+    arguments = parser.parse_args()
+    numbers, embeddings = measure()
+    if arguments.json:
+        print(json.dumps(numbers))
+    else:
+        print_report(numbers, embeddings)
+    if numbers["cosine_min"] < COSINE_LIMIT:
+        sys.exit(f"embeddings differ: cosine {numbers['cosine_min']} < {COSINE_LIMIT}")
+
+
+if __name__ == "__main__":
+    main()
