@@ -2,8 +2,8 @@
 
     python -m benchmarks.cold_compile [--rounds N]
 
-Three situations: `machine` (no caches at all: the first graph ever), `graph` (Inductor's instruction
-set and header caches are warm, the kernel is new), `process` (every cache is warm). Imports of torch
+Three situations: `machine` (no caches at all: the first graph ever), `graph` (caches of instruction
+set and headers are warm, the kernel is new), `process` (every cache is warm). Imports of torch are
 are not counted; the two peers take turns.
 """
 
