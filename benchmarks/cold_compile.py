@@ -4,7 +4,7 @@
 
 Three situations: `machine` (no caches at all: the first graph ever), `graph` (caches of instruction
 set and headers are warm, the kernel is new), `process` (every cache is warm). Imports of torch are
-are not counted; the two peers take turns.
+not counted; the two peers take turns.
 """
 
 from __future__ import annotations
