@@ -59,7 +59,9 @@ def _prepare(function: Callable[..., Any], sample_args: Tensors) -> _Captured:
     )
 
 
-def _gradients(item: _Captured, outputs: Tensors, grads: Tensors, allow_unused: bool) -> Any:
+def _gradients(
+    item: _Captured, outputs: Tensors, grads: Tensors, allow_unused: bool
+) -> Any:
     return torch.autograd.grad(
         outputs=tuple(o for o in outputs if o.requires_grad),
         inputs=tuple(i for i in item.inputs if i.requires_grad),
@@ -86,7 +88,9 @@ def _capture_forward(item: _Captured, pool: tuple[int, int]) -> None:
     item.outputs = tuple(leaves)
 
 
-def _capture_backward(item: _Captured, pool: tuple[int, int], allow_unused: bool) -> None:
+def _capture_backward(
+    item: _Captured, pool: tuple[int, int], allow_unused: bool
+) -> None:
     from torch_spyre.graphs import graph
 
     item.grad_outputs = tuple(
@@ -127,7 +131,9 @@ def _autograd_function(item: _Captured) -> Callable[..., Any]:
                 if static is not None:
                     _refresh(static, fresh)
             item.backward_graph.replay()
-            return tuple(g.detach() if g is not None else None for g in item.grad_inputs)
+            return tuple(
+                g.detach() if g is not None else None for g in item.grad_inputs
+            )
 
     def call(*args: Any) -> Any:
         leaves = torch.utils._pytree.arg_tree_leaves(*args)
@@ -173,7 +179,11 @@ def make_graphed_callables(
             "`cache_enabled=False`."
         )
     single = not isinstance(callables, tuple)
-    pairs = [(callables, sample_args)] if single else zip(callables, sample_args, strict=True)
+    pairs = (
+        [(callables, sample_args)]
+        if single
+        else zip(callables, sample_args, strict=True)
+    )
     items = [_prepare(function, args) for function, args in pairs]
     pool = graph_pool_handle() if pool is None else pool
     torch.accelerator.synchronize()

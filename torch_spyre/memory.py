@@ -129,9 +129,7 @@ def set_per_process_memory_fraction(fraction: float, device: Device = None) -> N
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
     if not 0.0 <= fraction <= 1.0:
-        raise ValueError(
-            f"Invalid fraction value: {fraction}. Allowed range: 0~1"
-        )
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
     _C.set_memory_fraction(fraction, _index(device))
 
 
@@ -170,7 +168,7 @@ def caching_allocator_delete(mem_ptr: int) -> None:
 
 
 def get_allocator_backend() -> str:
-    """"native": the only allocator there is."""
+    """ "native": the only allocator there is."""
     return "native"
 
 
@@ -207,4 +205,3 @@ def reset_peak_host_memory_stats() -> None:
 def host_empty_cache() -> None:
     """Returns the cached pinned memory that nothing uses to the host."""
     _C.pinned_empty_cache()
-

@@ -25,7 +25,9 @@ def memory_snapshot(
     return [s for s in segments if tuple(s["segment_pool_id"]) == tuple(mempool_id)]
 
 
-def _snapshot(device: Device = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
+def _snapshot(
+    device: Device = None, augment_with_fx_traces: bool = False
+) -> dict[str, Any]:
     """Segments and, per card, the recorded trace entries."""
     return {
         "segments": _C.memory_segments(),
@@ -70,5 +72,10 @@ def _record_memory_history(
         if value not in allowed:
             raise ValueError(f"{name} must be one of {allowed}, got {value!r}")
     _C.record_memory_history(
-        enabled, context, stacks == "all", max_entries, clear_history, skip_actions or []
+        enabled,
+        context,
+        stacks == "all",
+        max_entries,
+        clear_history,
+        skip_actions or [],
     )

@@ -25,7 +25,9 @@ class MemPool:
             ("no_split", no_split),
         ):
             if value:
-                raise ValueError(f"torch.spyre.MemPool does not support {name}={value!r}")
+                raise ValueError(
+                    f"torch.spyre.MemPool does not support {name}={value!r}"
+                )
         self._id: tuple[int, int] = _C.new_mempool_id()
         self._devices: set[int] = set()  # cards on which this object holds the pool
 

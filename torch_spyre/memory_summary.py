@@ -22,7 +22,10 @@ _OVERSIZE_METRICS = (
     ("oversize_allocations", "Oversize allocations"),
     ("oversize_segments", "Oversize segments"),
 )
-_POOLS = (("large_pool", "      from large pool"), ("small_pool", "      from small pool"))
+_POOLS = (
+    ("large_pool", "      from large pool"),
+    ("small_pool", "      from small pool"),
+)
 _COLUMNS = ("current", "peak", "allocated", "freed")
 
 
@@ -63,7 +66,9 @@ def memory_summary(device: Device = None, abbreviated: bool = False) -> str:
 
     def row(label: str, prefix: str, total: str, format_value) -> str:
         cells = [
-            format_value(stats.get(f"{prefix}.{column}", 0), stats.get(f"{total}.{column}", 0))
+            format_value(
+                stats.get(f"{prefix}.{column}", 0), stats.get(f"{total}.{column}", 0)
+            )
             for column in _COLUMNS
         ]
         return f" {label:<21} | " + " | ".join(cells) + " "
@@ -77,13 +82,18 @@ def memory_summary(device: Device = None, abbreviated: bool = False) -> str:
         "=" * _WIDTH,
         "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ",
     ]
-    for metrics, format_value in ((_BYTE_METRICS, _format_bytes), (_COUNT_METRICS, _format_count)):
+    for metrics, format_value in (
+        (_BYTE_METRICS, _format_bytes),
+        (_COUNT_METRICS, _format_count),
+    ):
         for key, label in metrics:
             lines.append("-" * _WIDTH)
             lines.append(row(label, f"{key}.all", f"{key}.all", format_value))
             if not abbreviated:
                 for pool, pool_label in _POOLS:
-                    lines.append(row(pool_label, f"{key}.{pool}", f"{key}.all", format_value))
+                    lines.append(
+                        row(pool_label, f"{key}.{pool}", f"{key}.all", format_value)
+                    )
     for key, label in _OVERSIZE_METRICS:
         lines.append("-" * _WIDTH)
         lines.append(row(label, key, key, _format_count))

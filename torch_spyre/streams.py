@@ -28,7 +28,7 @@ class Stream(torch.Stream):
 
     Args:
         device: card; None or a negative index is the current one.
-        priority: negative is high, 0 and positive are normal.
+        priority: -3 (served first) to 0; values outside are clamped.
     """
 
     def __new__(cls, device: Device = None, priority: int = 0, **kwargs: Any) -> Stream:
@@ -37,7 +37,7 @@ class Stream(torch.Stream):
         index = _get_device_index(device, optional=True)
         if index < 0:
             index = _C.current_device()
-        stream_id = _C.stream_from_pool(index, min(priority, 0))
+        stream_id = _C.stream_from_pool(index, priority)
         return super().__new__(
             cls, stream_id=stream_id, device_index=index, device_type=_DEVICE_TYPE
         )
@@ -45,11 +45,11 @@ class Stream(torch.Stream):
     @staticmethod
     def priority_range() -> tuple[int, int]:
         """(least, greatest) priority."""
-        return 0, -1
+        return _C.PRIORITY_RANGE
 
     @property
     def priority(self) -> int:
-        """-1 for a high-priority stream, else 0."""
+        """-3 (served first) to 0."""
         return _C.stream_priority(self.device_index, self.stream_id)
 
     @property
@@ -93,7 +93,9 @@ class ExternalStream(Stream):
     def __new__(cls, stream_ptr: int, device: Device = None, **kwargs: Any) -> Stream:
         index = _get_device_index(device, optional=True)
         if not _C.is_stream(index, stream_ptr):
-            raise ValueError(f"spyre:{index} has no stream with the handle {stream_ptr:#x}")
+            raise ValueError(
+                f"spyre:{index} has no stream with the handle {stream_ptr:#x}"
+            )
         return super().__new__(
             cls, stream_id=stream_ptr, device_index=index, device_type=_DEVICE_TYPE
         )
@@ -130,6 +132,17 @@ class Event(torch.Event):
         """Later work of `stream` (of any card) waits for the event."""
         super().wait(current_stream() if stream is None else stream)
 
+    def elapsed_time(self, end_event: torch.Event) -> float:
+        """Milliseconds from this event to `end_event`; both completed, with enable_timing."""
+        if not isinstance(end_event, torch.Event):
+            raise TypeError(f"expected a torch.Event, got {type(end_event).__name__}")
+        if end_event.device.type != "spyre":
+            raise ValueError(
+                f"expected an event of spyre, got one of {end_event.device}"
+            )
+        # torch.Event.elapsed_time refuses subclasses of torch.Event as its argument.
+        return _C.elapsed_ms(self.event_id, end_event.event_id)
+
     def __repr__(self) -> str:
         if self.event_id:
             return f"<torch.spyre.Event {self.event_id:#x}>"
@@ -141,7 +154,9 @@ class StreamContext:
 
     def __init__(self, stream: torch.Stream | None) -> None:
         self.stream = stream
-        self._previous: tuple[int, int, int] | None = None  # card, card of stream, stream
+        self._previous: tuple[int, int, int] | None = (
+            None  # card, card of stream, stream
+        )
 
     def __enter__(self) -> torch.Stream | None:
         if self.stream is None:

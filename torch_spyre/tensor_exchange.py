@@ -20,7 +20,9 @@ def register() -> None:
 
     @functools.wraps(original)
     def __dlpack_device__(self: torch.Tensor) -> tuple[enum.IntEnum, int]:
-        if self.device.type != "spyre" or torch.overrides.has_torch_function_unary(self):
+        if self.device.type != "spyre" or torch.overrides.has_torch_function_unary(
+            self
+        ):
             return original(self)
         from torch.utils.dlpack import DLDeviceType
 

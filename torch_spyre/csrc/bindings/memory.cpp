@@ -6,6 +6,7 @@
 
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "bindings/bindings.h"
 #include "device/allocator.h"
@@ -43,7 +44,10 @@ std::map<device::MempoolId, int> g_active_uses;
 
 // This thread's allocations, on any stream, go to the pool until end_allocate_to_pool.
 void begin_allocate_to_pool(int index, device::MempoolId pool) {
-  allocator_of(index).begin_allocate_to_pool(pool, [](device::StreamId) { return true; });
+  allocator_of(index).begin_allocate_to_pool(pool, [owner = std::this_thread::get_id()](
+                                                        device::StreamId) {
+    return std::this_thread::get_id() == owner;
+  });
   std::lock_guard lock(g_uses_mutex);
   ++g_active_uses[pool];
 }

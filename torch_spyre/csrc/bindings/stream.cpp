@@ -1,7 +1,9 @@
 // Streams by (device, id); the classes themselves are torch.Stream and torch.Event.
+#include <c10/util/Exception.h>
 #include <pybind11/pybind11.h>
 
 #include "bindings/bindings.h"
+#include "device/event.h"
 #include "device/graph.h"
 #include "device/properties.h"
 #include "device/stream.h"
@@ -16,6 +18,20 @@ namespace {
 
 device::StreamRef stream_at(int index, device::StreamId id) {
   return runtime::from_c10(runtime::to_c10({index, id}));
+}
+
+// Arguments are torch.Event.event_id: the layer 0 event, or 0 before the first record.
+double elapsed_ms(std::uintptr_t start, std::uintptr_t end) {
+  TORCH_CHECK(start != 0 && end != 0,
+              "Both events must be recorded before calculating elapsed time.");
+  const auto& first = *reinterpret_cast<device::Event*>(start);
+  const auto& last = *reinterpret_cast<device::Event*>(end);
+  TORCH_CHECK(first.query() && last.query(),
+              "Both events must be completed before calculating elapsed time.");
+  double milliseconds = 0;
+  const device::Status status = device::Event::elapsed_ms(first, last, &milliseconds);
+  TORCH_CHECK(status.is_ok(), status.message);
+  return milliseconds;
 }
 
 }  // namespace
@@ -48,6 +64,9 @@ bool bind_stream(PyObject* object) {
   module.def("stream_priority", [](int index, device::StreamId id) {
     return device::stream_priority(stream_at(index, id));
   });
+  module.attr("PRIORITY_RANGE") =
+      py::make_tuple(device::kLowestPriority, device::kHighestPriority);
+  module.def("elapsed_ms", &elapsed_ms);
   module.def("is_capturing", [](int index, device::StreamId id) {
     return device::is_capturing(stream_at(index, id));
   });
