@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..plan.kernel_plan import Operation, Stage
 from ..plan.operations import has_effect, results, uses
@@ -17,8 +18,12 @@ def remove_dead_code(stages: Sequence[Stage]) -> list[Stage]:
         kept: list[Operation] = []
         for op in reversed(stage.ops):
             if has_effect(op) or live.intersection(results(op)):
-                live.update(uses(op))
+                live.update(uses(op, _symbol_names))
                 kept.append(op)
         if kept:
             kept_stages.append(dataclasses.replace(stage, ops=tuple(reversed(kept))))
     return kept_stages[::-1]
+
+
+def _symbol_names(expr: Any) -> Iterator[str]:
+    return (symbol.name for symbol in expr.free_symbols)

@@ -35,6 +35,8 @@ _NARY: dict[Any, str] = {
     sympy.And: "and",
     sympy.Or: "or",
 }
+# Roundings of float arithmetic: a plan has none on indices.
+HOST_ONLY = (tf.TruncToInt, tf.RoundToInt, tf.FloorToInt, tf.CeilToInt)
 
 
 def to_int_expr(expr: sympy.Expr | int) -> IntExpr:

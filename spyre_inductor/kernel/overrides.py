@@ -257,7 +257,6 @@ class SpyreOverrides(OpOverrides):
         wrap_neg: bool = True,
     ) -> sympy.Symbol:
         index = V.kernel.as_dtype(var, torch.int64)
-        index.bounds = index.bounds.tighten(var.bounds)
         return sympy_index_symbol(index.name)
 
     @staticmethod

@@ -8,6 +8,7 @@ from typing import Any
 import sympy
 from torch._inductor.utils import sympy_index_symbol, sympy_subs
 from torch._inductor.virtualized import V
+from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from ..plan.expr import IntExpr
 from ..plan.kernel_plan import (
@@ -22,11 +23,12 @@ from ..plan.operations import index_expressions, map_indices
 from .arguments import buffer_arguments, scalar_arguments
 from .axes import TreeAxes, axes_of_tree
 from .dead_code import remove_dead_code
-from .indexing import to_int_expr
+from .indexing import HOST_ONLY, to_int_expr
 from .recorder import PendingStore
 from .source_notes import source_notes
 from .tiling import IterationSpace, choose_schedule
 
+_SIZES = (SymT.SIZE, SymT.PRECOMPUTED_SIZE, SymT.UNBACKED_INT)
 # Filled in by the scheduling once the kernel has a name.
 UNNAMED = "unnamed"
 
@@ -78,7 +80,19 @@ class _Sizes:
         self._kernel = kernel
 
     def convert(self, expr: Any) -> IntExpr:
-        return to_int_expr(self._kernel.rename_indexing(sympy.sympify(expr)))
+        expr = self._kernel.rename_indexing(_with_host_sizes(sympy.sympify(expr)))
+        return to_int_expr(expr)
+
+
+def _with_host_sizes(expr: sympy.Expr) -> sympy.Expr:
+    """`expr` with each size that takes float arithmetic left to the host, as one scalar."""
+    roundings = expr.atoms(*HOST_ONLY)
+    replacements = {
+        part: V.graph.sizevars.lookup_precomputed_size(part)
+        for part in roundings
+        if all(symbol_is_type(s, _SIZES) for s in part.free_symbols)
+    }
+    return expr.xreplace(replacements)
 
 
 def _kept_stages(kernel: Any) -> list[Stage]:

@@ -174,7 +174,8 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
         """`value` converted to `dtype` as the program asks for it."""
         if value.dtype == dtype:
             return value
-        bounds = value.bounds if dtype is torch.int64 else None
+        whole = dtype is torch.int64 and not value.dtype.is_floating_point
+        bounds = value.bounds if whole and value.dtype is not torch.bool else None
         return self.record(Cast("", value.name, dtype_name(dtype)), dtype, bounds)
 
     def load(self, name: str, index: sympy.Expr) -> SpyreCSEVariable:
@@ -189,6 +190,8 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
     def store(
         self, name: str, index: sympy.Expr, value: CSEVariable, mode: Any = None
     ) -> None:
+        if value is None:
+            return  # the token of a device assertion
         if mode not in (None, "atomic_add", "tma"):
             raise UnsupportedError("store", f"mode {mode!r} of buffer {name}")
         dtype = compute_dtype(V.graph.get_dtype(name))

@@ -49,7 +49,9 @@ class SpyreCSE(CSE[SpyreCSEVariable, Any]):
             kept_results: values that outlive the loop though their key is not an operation.
         """
         keep = OrderedSet(v for v in self._cache.values() if v.place != IN_LOOP)
-        keep |= OrderedSet(v for v in self.store_cache.values() if v.place != IN_LOOP)
+        # An assertion "stores" None: it has no value.
+        stored = (v for v in self.store_cache.values() if v is not None)
+        keep |= OrderedSet(v for v in stored if v.place != IN_LOOP)
         keep |= OrderedSet(kept_results)
         self.invalidate(keep)
         for value in keep:

@@ -7,7 +7,7 @@ the verifier, dead code removal, hoisting and the front end all read it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from . import kernel_plan as kp
@@ -70,17 +70,23 @@ def index_expressions(op: kp.Operation) -> Iterator[Any]:
             yield value
 
 
-def uses(op: kp.Operation) -> frozenset[str]:
-    """Every name `op` depends on: operands, and the symbols of its index expressions."""
+def uses(
+    op: kp.Operation, symbols_of: Callable[[Any], Iterable[str]] = symbols
+) -> frozenset[str]:
+    """Every name `op` depends on: operands, and the symbols of its index expressions.
+
+    Args:
+        symbols_of: names in one index expression, where these are not IntExpr yet.
+    """
     used = set(operands(op))
     for expr in index_expressions(op):
-        used |= symbols(expr)
+        used.update(symbols_of(expr))
     if isinstance(op, kp.Scan):
         inner = set(op.lhs) | set(op.rhs)
         for part in op.combine:
             inner.update(results(part))
         for part in op.combine:
-            used |= uses(part) - inner
+            used |= uses(part, symbols_of) - inner
         used |= set(op.combine_results) - inner
     return frozenset(used)
 

@@ -48,7 +48,8 @@ class InterpretedWrapper(PythonWrapperCodegen):
         return plan.name
 
     def generate_spyre_kernel_call(self, plan: KernelPlan, args: Sequence[Any]) -> None:
-        position = next(i for i, p in enumerate(_plans) if p.name == plan.name)
+        # Forward and backward graphs use the same names: the latest plan is meant.
+        position = max(i for i, p in enumerate(_plans) if p.name == plan.name)
         arguments = ", ".join(str(arg) for arg in args)
         self.writeline(f"run_plan({position}, {arguments})")
 
