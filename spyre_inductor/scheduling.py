@@ -20,7 +20,6 @@ from .kernel.spyre_kernel import SpyreKernel
 from .plan.verify import verify
 
 
-
 class SpyreScheduling(SIMDScheduling):
     """Fuses as Inductor's SIMD backends do; every kernel is flat before axes are chosen."""
 

@@ -10,9 +10,9 @@ from torch._inductor.codegen.common import RemovedArg
 from torch._inductor.virtualized import V
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
-from ..errors import PlanError
-from ..plan.expr import IntExpr
-from ..plan.kernel_plan import (
+from spyre_inductor.errors import PlanError
+from spyre_inductor.plan.expr import IntExpr
+from spyre_inductor.plan.kernel_plan import (
     Bucketize,
     BufferArgument,
     Load,
@@ -20,6 +20,7 @@ from ..plan.kernel_plan import (
     Stage,
     Store,
 )
+
 from .dtypes import dtype_name
 
 

@@ -8,6 +8,7 @@ its entries are computed from it with division and modulo.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -87,7 +88,7 @@ def _nested_cuts(tree: Any, entries: list[Any]) -> list[sympy.Expr] | None:
     cuts.sort(key=lambda cut: sizevars.optimization_hint(cut, fallback=8192))
     if not _equal(cuts[0], sympy.S.One) or not _equal(cuts[-1], tree.numel):
         return None
-    for low, high in zip(cuts, cuts[1:]):
+    for low, high in itertools.pairwise(cuts):
         if not sizevars.statically_known_multiple_of(high, low):
             return None
     return cuts

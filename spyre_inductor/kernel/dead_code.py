@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..plan.kernel_plan import Operation, Stage
-from ..plan.operations import has_effect, results, uses
+from spyre_inductor.plan.kernel_plan import Operation, Stage
+from spyre_inductor.plan.operations import has_effect, results, uses
 
 
 def remove_dead_code(stages: Sequence[Stage]) -> list[Stage]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..errors import UnsupportedError
+from spyre_inductor.errors import UnsupportedError
 
 _COMPUTE_TYPES = frozenset(
     (

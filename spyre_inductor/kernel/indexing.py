@@ -8,8 +8,8 @@ from typing import Any
 import sympy
 from torch.utils._sympy import functions as tf
 
-from ..errors import UnsupportedError
-from ..plan.expr import IntExpr, IntOp
+from spyre_inductor.errors import UnsupportedError
+from spyre_inductor.plan.expr import IntExpr, IntOp
 
 _BINARY: dict[Any, str] = {
     tf.FloorDiv: "floordiv",

@@ -16,9 +16,10 @@ from torch._inductor.ops_handler import OP_NAMES
 from torch._inductor.utils import sympy_index_symbol
 from torch._inductor.virtualized import V
 
-from ..errors import UnsupportedError
-from ..plan.kernel_plan import Cast, Compute, Random
-from ..plan.op_table import COMPUTE_OPS
+from spyre_inductor.errors import UnsupportedError
+from spyre_inductor.plan.kernel_plan import Cast, Compute, Random
+from spyre_inductor.plan.op_table import COMPUTE_OPS
+
 from .dtypes import NARROW_FLOATS, compute_dtype, dtype_name
 from .promotion import common_dtype, float_dtype
 from .sympy_values import record_sympy
@@ -60,7 +61,9 @@ UNREACHABLE: dict[str, str] = {
 }
 
 
-def _compute(op: str, args: tuple[Any, ...], operand: torch.dtype, result: torch.dtype):
+def _compute(
+    op: str, args: tuple[Any, ...], operand: torch.dtype, result: torch.dtype
+) -> SpyreCSEVariable:
     names = tuple(V.kernel.as_dtype(arg, operand).name for arg in args)
     return V.kernel.record(Compute("", op, names, dtype_name(result)), result)
 

@@ -10,8 +10,8 @@ from torch._inductor.utils import sympy_index_symbol, sympy_subs
 from torch._inductor.virtualized import V
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
-from ..plan.expr import IntExpr
-from ..plan.kernel_plan import (
+from spyre_inductor.plan.expr import IntExpr
+from spyre_inductor.plan.kernel_plan import (
     Axis,
     IndexValue,
     KernelPlan,
@@ -19,13 +19,16 @@ from ..plan.kernel_plan import (
     Stage,
     Store,
 )
-from ..plan.operations import index_expressions, map_indices
+from spyre_inductor.plan.operations import index_expressions, map_indices
+
 from .arguments import buffer_arguments, scalar_arguments
 from .axes import TreeAxes, axes_of_tree
 from .dead_code import remove_dead_code
 from .indexing import HOST_ONLY, to_int_expr
+from .recompute import stage_costly_values
 from .recorder import PendingStore
 from .source_notes import source_notes
+from .staging import STAGED_BYTES_LIMIT, staged_bytes
 from .tiling import IterationSpace, choose_schedule
 
 _SIZES = (SymT.SIZE, SymT.PRECOMPUTED_SIZE, SymT.UNBACKED_INT)
@@ -39,7 +42,8 @@ def build_plan(kernel: Any) -> KernelPlan:
     trees = _axes(kernel, stages)
     space = _iteration_space(kernel, trees)
     stages = [_with_axes(stage, trees, space) for stage in stages]
-    schedule = choose_schedule(kernel, space, stages)
+    stages, staged, staged_size = _staged(kernel, space, stages)
+    schedule = choose_schedule(kernel, space, stages, staged_size)
     sizes = _Sizes(kernel)
     final = tuple(
         dataclasses.replace(
@@ -55,7 +59,7 @@ def build_plan(kernel: Any) -> KernelPlan:
         Axis(name, sizes.convert(extent), "reduction")
         for name, extent in zip(space.reduction, space.reduction_extents)
     )
-    tile = schedule.tile(sizes.convert)
+    tile = schedule.tile(sizes.convert, staged)
     buffers = buffer_arguments(kernel, final, sizes.convert)
     return KernelPlan(
         name=UNNAMED,
@@ -97,17 +101,36 @@ def _with_host_sizes(expr: sympy.Expr) -> sympy.Expr:
 
 def _kept_stages(kernel: Any) -> list[Stage]:
     """Stages without the stores of buffers that turned out to be unneeded."""
-    stages: list[Stage] = []
-    for stage in kernel.recorder.stages:
-        ops = []
-        for op in stage.ops:
-            if isinstance(op, PendingStore):
-                if kernel.is_removed(op.graph_name):
-                    continue
-                op = Store(op.buffer, op.index, op.value, op.mode)
-            ops.append(op)
-        stages.append(dataclasses.replace(stage, ops=tuple(ops)))
-    return stages
+    return [
+        dataclasses.replace(
+            stage, ops=tuple(_settled(op) for op in stage.ops if not _gone(kernel, op))
+        )
+        for stage in kernel.recorder.stages
+    ]
+
+
+def _gone(kernel: Any, op: Operation) -> bool:
+    return isinstance(op, PendingStore) and kernel.is_removed(op.graph_name)
+
+
+def _settled(op: Operation) -> Operation:
+    if isinstance(op, PendingStore):
+        return Store(op.buffer, op.index, op.value, op.mode)
+    return op
+
+
+def _staged(
+    kernel: Any, space: IterationSpace, stages: list[Stage]
+) -> tuple[list[Stage], tuple[str, ...], int]:
+    """Stages with costly recomputation replaced, the staged values, and their LX bytes."""
+    staging = kernel.staging
+    row = staged_bytes(sympy.Mul(*space.reduction_extents), 4)
+    room = 0 if row is None else (STAGED_BYTES_LIMIT - staging.bytes) // max(1, row)
+    written = {op.buffer for s in stages for op in s.ops if isinstance(op, Store)}
+    restaged = stage_costly_values(stages, written, room)
+    kept = remove_dead_code(restaged.stages)
+    total = staging.bytes + (row or 0) * len(restaged.staged)
+    return kept, (*staging.names, *restaged.staged), total
 
 
 def _axes(kernel: Any, stages: list[Stage]) -> list[tuple[Any, TreeAxes]]:

@@ -6,8 +6,15 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..errors import PlanError
-from ..plan.kernel_plan import LoopStage, Operation, PointStage, Stage, Store
+from spyre_inductor.errors import PlanError
+from spyre_inductor.plan.kernel_plan import (
+    LoopStage,
+    Operation,
+    PointStage,
+    Stage,
+    Store,
+)
+
 from .values import AFTER_LOOP, BEFORE_LOOP, IN_LOOP
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch._inductor.virtualized import OpsWrapper, ops
 
-from ..errors import UnsupportedError
-from ..plan.kernel_plan import Reduce
+from spyre_inductor.errors import UnsupportedError
+from spyre_inductor.plan.kernel_plan import Reduce
+
 from .dtypes import compute_dtype, dtype_name
 from .values import SpyreCSEVariable
 

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch._inductor.virtualized import OpsWrapper
 
-from ..errors import UnsupportedError
-from ..plan.kernel_plan import Compute, Scan
+from spyre_inductor.errors import UnsupportedError
+from spyre_inductor.plan.kernel_plan import Compute, Scan
+
 from .dtypes import compute_dtype, dtype_name
 from .values import IN_LOOP, SpyreCSEVariable
 

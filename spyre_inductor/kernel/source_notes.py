@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..plan.kernel_plan import SourceNote
+from spyre_inductor.plan.kernel_plan import SourceNote
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 

@@ -15,14 +15,13 @@ from torch._inductor.utils import sympy_index_symbol
 from torch._inductor.virtualized import OpsValue, V
 from torch.utils._sympy.value_ranges import ValueRanges
 
-from ..errors import UnsupportedError
-from ..plan.json_codec import to_json
-from ..plan.kernel_plan import (
+from spyre_inductor.errors import UnsupportedError
+from spyre_inductor.plan.json_codec import to_json
+from spyre_inductor.plan.kernel_plan import (
     Assert,
     Bucketize,
     Cast,
     CheckBounds,
-    Compute,
     Constant,
     IndexValue,
     KernelPlan,
@@ -31,13 +30,15 @@ from ..plan.kernel_plan import (
     Reduce,
     Scan,
 )
-from ..plan.operations import index_expressions, operands
+from spyre_inductor.plan.operations import index_expressions, operands
+
 from .dtypes import compute_dtype, dtype_name
 from .overrides import SpyreOverrides
 from .plan_builder import build_plan
 from .recorder import PendingStore, Recorder, combined_place
 from .reductions import record_reduction
 from .scans import record_scan
+from .staging import LoopStaging
 from .values import AFTER_LOOP, BEFORE_LOOP, IN_LOOP, SpyreCSE, SpyreCSEVariable
 
 
@@ -55,6 +56,7 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
         self.cse = SpyreCSE()
         self.recorder = Recorder()
         self.check_messages: list[str] = []
+        self.staging = LoopStaging(self)
 
     # --- what Inductor's base class asks -----------------------------------------------------
     def create_cse_var(self, *args: Any, **kwargs: Any) -> SpyreCSEVariable:
@@ -69,6 +71,7 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
     def codegen_body(self) -> None:
         """Ends the current stage; loop values are forgotten."""
         self.recorder.end_stage()
+        self.staging.end_loop()
         kept = []
         for result in self.cse.reduction_cache.values():
             kept.extend(result if isinstance(result, tuple) else (result,))
@@ -180,11 +183,13 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
 
     def load(self, name: str, index: sympy.Expr) -> SpyreCSEVariable:
         dtype = compute_dtype(V.graph.get_dtype(name))
-        buffer = self.args.input(name)
+        index = self.prepare_indexing(index)
         mask = None if self._load_mask is None else self._load_mask.name
-        op = Load(
-            "", buffer, self.prepare_indexing(index), dtype_name(dtype), mask=mask
-        )
+        staged = self.staging.value_of(name, index) if mask is None else None
+        if staged is not None:
+            return self.as_dtype(staged, dtype)
+        buffer = self.args.input(name)
+        op = Load("", buffer, index, dtype_name(dtype), mask=mask)
         return self.record(op, dtype, pinned=self.recorder.was_stored_here(buffer))
 
     def store(
@@ -196,14 +201,12 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
             raise UnsupportedError("store", f"mode {mode!r} of buffer {name}")
         dtype = compute_dtype(V.graph.get_dtype(name))
         buffer = self.args.output(name)
-        op = PendingStore(
-            buffer,
-            self.prepare_indexing(index),
-            self.as_dtype(value, dtype).name,
-            "atomic_add" if mode == "atomic_add" else "plain",
-            graph_name=name,
-        )
+        index, stored = self.prepare_indexing(index), self.as_dtype(value, dtype)
+        kind = "atomic_add" if mode == "atomic_add" else "plain"
+        op = PendingStore(buffer, index, stored.name, kind, graph_name=name)
         place = self.place_of(op)
+        if kind == "plain" and self.inside_reduction:
+            self.staging.note_store(name, index, stored)
         if self.inside_reduction:
             place = max(place, IN_LOOP)
         self.recorder.append(op, place)
@@ -214,7 +217,11 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
 
     # --- reductions, scans, checks -----------------------------------------------------------
     def reduction(
-        self, dtype: torch.dtype, src_dtype: torch.dtype, reduction_type: Any, value: Any
+        self,
+        dtype: torch.dtype,
+        src_dtype: torch.dtype,
+        reduction_type: Any,
+        value: Any,
     ) -> Any:
         key = (src_dtype, reduction_type, value)
         if key not in self.cse.reduction_cache:

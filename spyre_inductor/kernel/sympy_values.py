@@ -9,8 +9,9 @@ import torch
 from torch.utils._sympy import functions as tf
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
-from ..errors import UnsupportedError
-from ..plan.kernel_plan import Compute, IndexValue
+from spyre_inductor.errors import UnsupportedError
+from spyre_inductor.plan.kernel_plan import Compute, IndexValue
+
 from .dtypes import dtype_name
 from .indexing import to_int_expr
 from .values import SpyreCSEVariable

@@ -11,10 +11,19 @@ import sympy
 from torch._inductor.utils import sympy_index_symbol
 from torch._inductor.virtualized import V
 
-from .. import config
-from ..plan.expr import IntExpr
-from ..plan.kernel_plan import Division, Load, LoopStage, LxTile, Stage, Store
-from ..plan.limits import LX_BUDGET_BYTES, STICK_BYTES
+from spyre_inductor import config
+from spyre_inductor.plan.expr import IntExpr
+from spyre_inductor.plan.kernel_plan import (
+    Division,
+    Load,
+    LoopStage,
+    LxTile,
+    Stage,
+    Store,
+)
+from spyre_inductor.plan.limits import LX_BUDGET_BYTES, STICK_BYTES
+
+from .staging import MAX_LANES, STAGED_BYTES_LIMIT
 
 # Below this many operations a core is not worth waking.
 _WORK_PER_CORE = 1 << 14
@@ -45,22 +54,33 @@ class Schedule:
     tile_extents: tuple[tuple[str, sympy.Expr], ...]
     tile_bytes: int
 
-    def tile(self, convert: Callable[[Any], IntExpr]) -> LxTile:
+    def tile(
+        self, convert: Callable[[Any], IntExpr], staged: tuple[str, ...]
+    ) -> LxTile:
         """The LxTile of a plan."""
         extents = tuple((name, convert(value)) for name, value in self.tile_extents)
-        return LxTile(extents, self.tile_bytes)
+        return LxTile(extents, self.tile_bytes, staged)
 
 
 def choose_schedule(
-    kernel: Any, space: IterationSpace, stages: Sequence[Stage]
+    kernel: Any, space: IterationSpace, stages: Sequence[Stage], staged_bytes: int
 ) -> Schedule:
-    """Chooses lanes, division and tile for `stages` (indices in terms of the axes)."""
+    """Chooses lanes, division and tile for `stages` (indices in terms of the axes).
+
+    Args:
+        staged_bytes: what staged values take of LX with one lane per row.
+    """
     accesses = list(_accesses(kernel, stages))
     lane = _lane_axis(space, accesses)
+    if lane in space.parallel:
+        if staged_bytes * MAX_LANES > STAGED_BYTES_LIMIT:
+            lane = space.reduction[-1]
+        else:
+            staged_bytes *= MAX_LANES
     points = {name: _hint(extent) for name, extent in space.extents().items()}
     op_count = max(1, sum(len(stage.ops) for stage in stages))
     division = _division(space, points, op_count, lane, accesses)
-    extents, size = _tile(space, points, accesses)
+    extents, size = _tile(space, points, accesses, staged_bytes)
     return Schedule(lane, division, extents, size)
 
 
@@ -160,32 +180,36 @@ def _division(
 
 
 def _tile(
-    space: IterationSpace, points: dict[str, int], accesses: list[_Access]
+    space: IterationSpace,
+    points: dict[str, int],
+    accesses: list[_Access],
+    staged_bytes: int,
 ) -> tuple[tuple[tuple[str, sympy.Expr], ...], int]:
     """Points per axis so that what one tile touches fits LX; innermost axes first."""
+    budget = LX_BUDGET_BYTES - staged_bytes
     extents = space.extents()
     chosen: dict[str, sympy.Expr] = {}
     counts = dict.fromkeys(extents, 1)
     for name in reversed(list(extents)):
         counts[name] = points[name]
-        if _tile_bytes(counts, accesses) <= LX_BUDGET_BYTES:
+        if _tile_bytes(counts, accesses) <= budget:
             chosen[name] = extents[name]
             continue
-        counts[name] = _largest_fit(name, points[name], counts, accesses)
+        counts[name] = _largest_fit(name, counts, accesses, budget)
         chosen[name] = sympy.Integer(counts[name])
         if not extents[name].is_Integer:
             chosen[name] = sympy.Min(extents[name], chosen[name])
     ordered = tuple((name, chosen[name]) for name in extents)
-    return ordered, _tile_bytes(counts, accesses)
+    return ordered, staged_bytes + _tile_bytes(counts, accesses)
 
 
 def _largest_fit(
-    name: str, limit: int, counts: dict[str, int], accesses: list[_Access]
+    name: str, counts: dict[str, int], accesses: list[_Access], budget: int
 ) -> int:
-    low, high = 1, max(1, limit)
+    low, high = 1, max(1, counts[name])
     while low < high:
         middle = (low + high + 1) // 2
-        if _tile_bytes({**counts, name: middle}, accesses) <= LX_BUDGET_BYTES:
+        if _tile_bytes({**counts, name: middle}, accesses) <= budget:
             low = middle
         else:
             high = middle - 1

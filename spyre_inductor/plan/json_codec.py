@@ -10,7 +10,8 @@ import dataclasses
 import json
 from typing import Any
 
-from ..errors import PlanError
+from spyre_inductor.errors import PlanError
+
 from . import expr, kernel_plan, launch_plan
 
 _CLASSES: dict[str, type] = {

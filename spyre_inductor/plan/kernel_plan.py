@@ -31,12 +31,16 @@ class BufferArgument:
     """A tensor the kernel touches; its position is its slot in spyre_kernel_args.buffers."""
 
     name: str  # in_ptr0, out_ptr1, in_out_ptr0
-    buffers: tuple[str, ...]  # graph names that share it: ("buf0",) or ("arg0_1", "buf3") in place
+    buffers: tuple[
+        str, ...
+    ]  # graph names that share it: ("buf0",) or ("arg0_1", "buf3") in place
     dtype: str  # memory type: "float32", "bfloat16", "bool", ...
     access: str  # "read", "write", "readwrite"
     shape: tuple[IntExpr, ...]  # the tensor's own, for the reader and the verifier
     strides: tuple[IntExpr, ...]  # elements
-    storage_elems: IntExpr  # elements addressable from the argument's address (its data_ptr)
+    storage_elems: (
+        IntExpr  # elements addressable from the argument's address (its data_ptr)
+    )
 
 
 @dataclass(frozen=True)
@@ -183,7 +187,7 @@ class Scan:
     dtypes: tuple[str, ...]
     lhs: tuple[str, ...] = ()
     rhs: tuple[str, ...] = ()
-    combine: tuple["Operation", ...] = ()
+    combine: tuple[Operation, ...] = ()
     combine_results: tuple[str, ...] = ()
 
 
@@ -268,7 +272,9 @@ class LxTile:
 
     extents: tuple[tuple[str, IntExpr], ...]  # axis name -> points per tile
     bytes: int  # <= plan.verify.LX_BUDGET_BYTES
-    staged: tuple[str, ...] = ()  # SSA values of one LoopStage kept in LX for a later stage
+    staged: tuple[
+        str, ...
+    ] = ()  # SSA values of one LoopStage kept in LX for a later stage
 
 
 @dataclass(frozen=True)
@@ -292,7 +298,9 @@ class KernelPlan:
     division: Division
     tile: LxTile
     lane_axis: str | None  # vector lanes run along this axis; None: scalar code
-    checks: tuple[str, ...] = ()  # sentence per CheckBounds/Assert, for the error message
+    checks: tuple[
+        str, ...
+    ] = ()  # sentence per CheckBounds/Assert, for the error message
     workspace_bytes: int = 0
     sources: tuple[SourceNote, ...] = ()
     version: int = PLAN_VERSION

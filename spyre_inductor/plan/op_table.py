@@ -31,7 +31,9 @@ frexp_mantissa airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 i0 i0e i1 i1e log
 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1
 scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0
 """.split()
-_FLOAT_2 = "truediv atan2 copysign hypot nextafter igamma igammac zeta polygamma".split()
+_FLOAT_2 = (
+    "truediv atan2 copysign hypot nextafter igamma igammac zeta polygamma".split()
+)
 _POLYNOMIALS = """
 chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
 shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import PlanError
+from spyre_inductor.errors import PlanError
+
 from . import kernel_plan as kp
 from .limits import CORES, LX_BUDGET_BYTES
 from .op_table import COMPUTE_OPS
@@ -33,7 +34,9 @@ def _check_names(plan: kp.KernelPlan) -> None:
         _fail(plan, f"names are used twice: {sorted(repeated)}")
     for axis in plan.axes:
         if axis.kind != "parallel":
-            _fail(plan, f"axis {axis.name} is of kind {axis.kind!r} among parallel axes")
+            _fail(
+                plan, f"axis {axis.name} is of kind {axis.kind!r} among parallel axes"
+            )
     for axis in plan.reduction_axes:
         if axis.kind != "reduction":
             _fail(plan, f"axis {axis.name} is of kind {axis.kind!r} among reductions")
@@ -54,7 +57,9 @@ def _check_values(plan: kp.KernelPlan) -> None:
             known = visible | parallel | (reduction if in_loop else set())
             unknown = uses(op) - known
             if unknown:
-                _fail(plan, f"{type(op).__name__} uses undefined {sorted(unknown)}: {op}")
+                _fail(
+                    plan, f"{type(op).__name__} uses undefined {sorted(unknown)}: {op}"
+                )
             _check_operation(plan, op, buffers, in_loop)
             for name in results(op):
                 if name in defined:
@@ -108,5 +113,3 @@ def _check_schedule(plan: kp.KernelPlan) -> None:
     tiled = {name for name, _ in plan.tile.extents}
     if tiled - all_axes:
         _fail(plan, f"tile of unknown axes {sorted(tiled - all_axes)}")
-
-

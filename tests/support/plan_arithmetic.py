@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 import torch
 
-NARROW = ("float16", "bfloat16") + tuple(
-    f"float8_{kind}" for kind in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu")
+NARROW = (
+    "float16",
+    "bfloat16",
+    *tuple(
+        f"float8_{kind}"
+        for kind in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu")
+    ),
 )
 
 

@@ -190,7 +190,10 @@ class PlanInterpreter:
         self.values[op.result] = random_values(op.kind, args).astype(op.dtype)
 
     def _bucketize(self, op: kp.Bucketize, in_loop: bool) -> None:
-        count, stride = int(self.index(op.boundary_count)), self.index(op.boundary_stride)
+        count, stride = (
+            int(self.index(op.boundary_count)),
+            self.index(op.boundary_stride),
+        )
         names = [op.value, op.boundary_index]
         names += [op.sorter_index] if op.sorter_index else []
         arrays = np.broadcast_arrays(*(self.values[name] for name in names))
@@ -210,7 +213,9 @@ class PlanInterpreter:
 
 def _checked(index: np.ndarray, memory: np.ndarray, op: Any) -> np.ndarray:
     if index.size and (index.min() < 0 or index.max() >= memory.size):
-        raise IndexError(f"{op} reaches outside of its buffer of {memory.size} elements")
+        raise IndexError(
+            f"{op} reaches outside of its buffer of {memory.size} elements"
+        )
     return index
 
 

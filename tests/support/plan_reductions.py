@@ -38,7 +38,9 @@ def reduce(
 def _position(value: np.ndarray, index: np.ndarray, largest: bool) -> np.ndarray:
     if value.dtype.kind == "f":
         key = np.where(np.isnan(value), np.inf, value if largest else -value)
-        is_best = np.where(np.isnan(value).any(-1, keepdims=True), np.isnan(value), False)
+        is_best = np.where(
+            np.isnan(value).any(-1, keepdims=True), np.isnan(value), False
+        )
         is_best |= ~np.isnan(value).any(-1, keepdims=True) & (
             key == key.max(-1, keepdims=True)
         )
