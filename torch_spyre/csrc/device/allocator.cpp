@@ -50,7 +50,8 @@ CachingAllocator::Impl::Impl(int index)
     : device(index),
       capacity_bytes(properties(index).total_memory_bytes),
       arena(index, capacity_bytes),
-      segment_of_page(arena.page_count(), nullptr) {}
+      segment_of_page(arena.page_count(), nullptr),
+      blocks(arena.base(), arena.page_count() * kPageBytes) {}
 
 Pool& Mempool::pool_for(StreamId stream, bool large) {
   if (stream != last_stream) {
@@ -81,13 +82,11 @@ void CachingAllocator::Impl::drop_block(Block* block) {
 }
 
 Block* CachingAllocator::Impl::block_at(const void* address) const {
-  if (Block* block = blocks.find(address)) return block;
-  if (!arena.contains(address)) return nullptr;
-  const Segment* segment = segment_of_page[arena.page_of(address)];
-  if (segment == nullptr) return nullptr;
-  Block* block = segment->first;
-  while (address >= block->address + block->size) block = block->next;
-  return block;
+  if (Block* block = blocks.starting_at(address)) return block;
+  if (!arena.contains(address) || segment_of_page[arena.page_of(address)] == nullptr) {
+    return nullptr;
+  }
+  return blocks.holding(address);
 }
 
 Block* CachingAllocator::Impl::take_free(Pool& pool, std::size_t size) {
@@ -218,7 +217,7 @@ void CachingAllocator::free(void* address) {
   // In the child of a fork the lock may be held by a thread that does not exist here.
   if (address == nullptr || forked_after_use()) return;
   Impl::Locked locked(*impl_);
-  Block* block = impl_->blocks.find(address);
+  Block* block = impl_->blocks.starting_at(address);
   if (block == nullptr || !block->allocated) {
     std::fprintf(stderr, "Spyre: free of %p, which is not a live block of card %d, is ignored\n",
                  address, impl_->device);

@@ -10,10 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "address_index.h"
 #include "allocator.h"
 #include "arena.h"
 #include "block.h"
 #include "event.h"
+#include "free_index.h"
 
 namespace spyre::device {
 

@@ -21,6 +21,7 @@ class Arena {
   char* commit(std::size_t nbytes);  // a multiple of kPageBytes
   void release(char* address, std::size_t nbytes);
 
+  const char* base() const { return base_; }
   std::size_t page_count() const { return page_count_; }
   std::size_t page_of(const void* address) const {
     return static_cast<std::size_t>(static_cast<const char*>(address) - base_) / kPageBytes;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "spin.h"
 #include "stream_state.h"
 
 namespace spyre::device {
@@ -22,6 +23,7 @@ struct EngineQueue {
   std::atomic<int> ready_count{0};            // read by the engine while it spins
   std::atomic<std::uint32_t> signal{0};       // futex word of the engine
   bool sleeping = false;
+  Spinner idle_spin;
   std::atomic<bool> started{false};
 };
 
@@ -35,6 +37,7 @@ struct Card {
   std::atomic<std::uint32_t> queued{0};       // items queued or running, all streams
   std::atomic<std::uint32_t> errors{0};       // streams with kHasError
   std::atomic<std::uint32_t> captures{0};     // streams with kCapturing
+  Spinner wait_spin;                          // of host threads that synchronize
   std::uint32_t room_waiters = 0;             // threads blocked on a full queue
   std::atomic<std::uint32_t> room{0};         // their futex word
 

@@ -93,12 +93,10 @@ StreamState* next_stream(EngineQueue& queue, std::unique_lock<std::mutex>& lock)
     if (engines_stopped()) return nullptr;
     if (StreamState* stream = pop_ready(queue)) return stream;
     lock.unlock();
-    const std::int64_t deadline = now_ns() + kSpinNs;
-    while (queue.ready_count.load(std::memory_order_acquire) == 0 && now_ns() < deadline) {
-      for (int i = 0; i < 16; ++i) cpu_relax();
-    }
+    const bool found = queue.idle_spin.spin(
+        [&queue] { return queue.ready_count.load(std::memory_order_acquire) > 0; });
     lock.lock();
-    if (queue.ready_count.load(std::memory_order_relaxed) > 0 || engines_stopped()) continue;
+    if (found || queue.ready_count.load(std::memory_order_relaxed) > 0 || engines_stopped()) continue;
     queue.sleeping = true;
     const std::uint32_t seen = queue.signal.load(std::memory_order_relaxed);
     lock.unlock();

@@ -11,9 +11,6 @@
 
 namespace spyre::device {
 
-// Spinning longer than this costs more than the wake-up it saves (facts: performance.md section 6).
-inline constexpr std::int64_t kSpinNs = 20'000;
-
 // Returns when `word` no longer holds `seen`, when woken, after timeout_ns (< 0: none), or for no
 // reason: callers loop.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen,

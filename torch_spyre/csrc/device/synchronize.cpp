@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,19 +18,6 @@ namespace {
 
 bool reached(const StreamState& stream, std::uint64_t position) {
   return stream.completed.load(std::memory_order_acquire) >= position;
-}
-
-bool spin_for_position(const StreamState& stream, std::uint64_t position) {
-  static const bool one_core = std::thread::hardware_concurrency() <= 1;
-  if (one_core) return reached(stream, position);
-  const std::int64_t deadline = now_ns() + kSpinNs;
-  while (now_ns() < deadline) {
-    for (int i = 0; i < 16; ++i) {
-      if (reached(stream, position)) return true;
-      cpu_relax();
-    }
-  }
-  return false;
 }
 
 struct Target {
@@ -72,7 +58,7 @@ Status wait_for_position(StreamState& stream, std::uint64_t position) {
                          "work that runs on a Spyre engine may not wait for queued work: it would "
                          "wait for itself");
   }
-  if (spin_for_position(stream, position)) return Status::ok();
+  if (stream.card->wait_spin.spin([&] { return reached(stream, position); })) return Status::ok();
   BlockingWait wait;  // ends after the lock is released
   std::unique_lock lock(stream.card->mutex);
   while (!reached(stream, position)) {
