@@ -1,0 +1,144 @@
+// copy_: host to card and back on the DMA engine, on the card and between cards in stream order.
+//
+// Note [Copies]: as on CUDA, a copy between host and card returns when it is done unless it is
+// non_blocking and the host side is pinned; other copies follow stream order only. Small copies on
+// an idle stream run on the calling thread.
+#include <ATen/ExpandUtils.h>
+#include <ATen/native/Copy.h>
+#include <ATen/ops/copy_native.h>
+#include <ATen/ops/zero.h>
+
+#include <cstring>
+#include <utility>
+
+#include "aten/cpu_alias.h"
+#include "aten/execution.h"
+#include "aten/register.h"
+#include "device/event.h"
+#include "device/pinned.h"
+
+namespace spyre::aten {
+namespace {
+
+constexpr std::int64_t kInlineBytes = 256 << 10;
+
+// One copy between two CPU tensors over the final memory; fit for queued work. Host tensors are
+// held through fresh TensorImpls, whose release needs no GIL.
+struct CopyWork {
+  at::Tensor target, source;
+  void operator()() { at::native::copy_(target, source, /*non_blocking=*/false); }
+};
+
+CopyWork make_copy(const at::Tensor& self, const at::Tensor& source) {
+  AliasSet aliases(Ownership::kBorrowPool);
+  const auto host_side = [&](const at::Tensor& tensor) {
+    return is_spyre(tensor) ? aliases.alias(tensor) : share_as_cpu(tensor);
+  };
+  return {host_side(self), host_side(source)};
+}
+
+bool is_small(const at::Tensor& self) {
+  return self.numel() * static_cast<std::int64_t>(self.itemsize()) <= kInlineBytes;
+}
+
+void run_single_threaded(CopyWork& work) {
+  SingleThreadScope threads;  // the DMA engine owns no team
+  work();
+}
+
+void copy_host_device(const at::Tensor& self, const at::Tensor& source, bool non_blocking) {
+  const bool to_card = is_spyre(self);
+  const at::Tensor& card_side = to_card ? self : source;
+  const at::Tensor& host_side = to_card ? source : self;
+  const device::StreamRef stream = runtime::current_stream(card_side.device().index());
+  CopyWork work = make_copy(self, source);
+  if (is_small(self) && runtime::may_run_inline(stream)) {
+    BelowAutograd guard;
+    run_single_threaded(work);
+    return;
+  }
+  const char* name = to_card ? "copy host to card" : "copy card to host";
+  runtime::enqueue_dma(stream, name, [work = std::move(work)]() mutable {
+    SingleThreadScope threads;
+    return run_as_work(work);
+  });
+  const void* host_address = host_side.storage().data();
+  if (non_blocking && device::is_pinned(host_address)) {
+    device::pinned_record_stream(const_cast<void*>(host_address), stream);
+    return;
+  }
+  runtime::synchronize_implicitly(stream, name);
+}
+
+void copy_on_card(const at::Tensor& self, const at::Tensor& source) {
+  const device::StreamRef stream = runtime::current_stream(self.device().index());
+  run_or_queue(stream, "copy_", is_small(self), make_copy(self, source));
+}
+
+// The source's stream does the work; each stream waits for the other, as on CUDA.
+void copy_between_cards(const at::Tensor& self, const at::Tensor& source) {
+  const device::StreamRef from = runtime::current_stream(source.device().index());
+  const device::StreamRef to = runtime::current_stream(self.device().index());
+  if (is_small(self) && runtime::may_run_inline(from) && runtime::may_run_inline(to)) {
+    CopyWork work = make_copy(self, source);
+    BelowAutograd guard;
+    run_single_threaded(work);
+    return;
+  }
+  device::Event target_ready(to.device);
+  runtime::check(target_ready.record(to));
+  runtime::check(target_ready.wait(from));
+  runtime::enqueue_dma(from, "copy card to card",
+                       [work = make_copy(self, source)]() mutable {
+                         SingleThreadScope threads;
+                         return run_as_work(work);
+                       });
+  device::Event copied(from.device);
+  runtime::check(copied.record(from));
+  runtime::check(copied.wait(to));
+}
+
+at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
+  if (self.is_same(source)) {
+    return self;
+  }
+  TORCH_CHECK(at::is_expandable_to(source.sizes(), self.sizes()), "output with shape ",
+              self.sizes(), " doesn't match the broadcast shape ", source.sizes());
+  if (source._is_zerotensor()) {
+    return self.zero_();
+  }
+  if (self.numel() == 0) {
+    return self;
+  }
+  if (!is_spyre(self) || !is_spyre(source)) {
+    copy_host_device(self, source, non_blocking);
+  } else if (self.device() == source.device()) {
+    copy_on_card(self, source);
+  } else {
+    copy_between_cards(self, source);
+  }
+  return self;
+}
+
+at::Tensor copy_from(const at::Tensor& source, const at::Tensor& target, bool non_blocking) {
+  at::Tensor self = target;
+  return copy_(self, source, non_blocking);
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& source, const at::Tensor& target) {
+  at::Tensor self = target;
+  if (self.sizes() != source.sizes()) {
+    self.resize_(source.sizes());
+  }
+  return copy_(self, source, /*non_blocking=*/false);
+}
+
+}  // namespace
+
+void register_copies(torch::Library& library) {
+  library.impl("copy_", TORCH_FN(copy_));
+  library.impl("_copy_from", TORCH_FN(copy_from));
+  library.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+}
+
+}  // namespace spyre::aten

@@ -1,0 +1,138 @@
+#include "aten/register.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "aten/cpu_kernel.h"
+#include "aten/operator_record.h"
+
+namespace spyre::aten {
+namespace {
+
+using c10::DispatchKey;
+using c10::OperatorHandle;
+
+torch::Library& library_for(const char* name_space, DispatchKey key) {
+  // Registrations live until the process ends; the order of static destructors is nobody's.
+  return *new torch::Library(torch::Library::IMPL, name_space, key, __FILE__, __LINE__);
+}
+
+// Operators that reach the device without a registration of their own (other namespaces, or
+// without a CPU kernel).
+void run_fallback(const OperatorHandle& op, torch::jit::Stack* stack) {
+  run_cpu_kernel(op, *find_or_make_record(op), DispatchKey::CPU, stack);
+}
+
+bool same_inputs(const c10::FunctionSchema& functional, const c10::FunctionSchema& out) {
+  const auto& given = functional.arguments();
+  const auto& with_out = out.arguments();
+  if (with_out.size() != given.size() + functional.returns().size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (given[i].name() != with_out[i].name() || *given[i].type() != *with_out[i].type()) {
+      return false;
+    }
+  }
+  return with_out.back().alias_info() != nullptr;
+}
+
+struct Operators {
+  std::vector<OperatorHandle> all;
+  std::unordered_set<std::string> structured_out;  // full names
+};
+
+// A structured operator's functional and in-place forms have a composite kernel that computes the
+// output's metadata in C++, allocates it, and calls the `.out` form: that is where the boxed
+// kernel takes over and may queue.
+bool has_structured_wrapper(const OperatorHandle& op) {
+  return op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional);
+}
+
+Operators find_operators() {
+  Operators found;
+  std::map<std::string, std::vector<OperatorHandle>> overloads;
+  for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    if (!name.name.starts_with("aten::")) {
+      continue;
+    }
+    const auto op = c10::Dispatcher::singleton().findSchema(name);
+    if (op) {
+      found.all.push_back(*op);
+      overloads[name.name].push_back(*op);
+    }
+  }
+  for (const OperatorHandle& op : found.all) {
+    if (!has_structured_wrapper(op) || op.operator_name().name.ends_with("_")) {
+      continue;
+    }
+    for (const OperatorHandle& other : overloads[op.operator_name().name]) {
+      if (same_inputs(op.schema(), other.schema())) {
+        found.structured_out.insert(c10::toString(other.operator_name()));
+      }
+    }
+  }
+  return found;
+}
+
+struct KeyPair {
+  DispatchKey spyre, cpu;
+};
+constexpr std::array<KeyPair, 3> kBoxedKeys = {{
+    {DispatchKey::PrivateUse1, DispatchKey::CPU},
+    {DispatchKey::SparsePrivateUse1, DispatchKey::SparseCPU},
+    {DispatchKey::SparseCsrPrivateUse1, DispatchKey::SparseCsrCPU},
+}};
+
+void register_boxed(const Operators& operators, KeyPair keys) {
+  torch::Library& library = library_for("aten", keys.spyre);
+  for (const OperatorHandle& op : operators.all) {
+    if (!op.hasKernelForDispatchKey(keys.cpu) || op.hasKernelForDispatchKey(keys.spyre)) {
+      continue;
+    }
+    if (keys.cpu == DispatchKey::CPU && has_structured_wrapper(op)) {
+      continue;
+    }
+    const std::string name = c10::toString(op.operator_name());
+    OperatorRecord* record = make_record(op, operators.structured_out.contains(name));
+    library.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunctor(
+                                   std::make_unique<CpuKernel>(record, keys.cpu)));
+  }
+}
+
+// copy_ handles both bits itself; materialising the argument first would call it again, for ever.
+void register_fallthroughs() {
+  for (const DispatchKey key : {DispatchKey::Conjugate, DispatchKey::Negative}) {
+    torch::Library& library = library_for("aten", key);
+    for (const char* name : {"_copy_from", "_copy_from_and_resize"}) {
+      library.impl(name, torch::CppFunction::makeFallthrough());
+    }
+  }
+}
+
+}  // namespace
+
+void register_operators() {
+  torch::Library& library = library_for("aten", DispatchKey::PrivateUse1);
+  register_factories(library);
+  register_views(library);
+  register_copies(library);
+  register_resize(library);
+  register_tensor_state(library);
+  register_fallthroughs();
+  const Operators operators = find_operators();
+  for (const KeyPair& keys : kBoxedKeys) {
+    register_boxed(operators, keys);
+  }
+  library_for("_", DispatchKey::PrivateUse1)
+      .fallback(torch::CppFunction::makeFromBoxedFunction<&run_fallback>());
+}
+
+}  // namespace spyre::aten

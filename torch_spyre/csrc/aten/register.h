@@ -1,0 +1,21 @@
+// Registration of every eager operator of the device.
+#pragma once
+#include <torch/library.h>
+
+namespace spyre::aten {
+
+// Registers all operators; call once, after torch is loaded and before the first spyre tensor.
+void register_operators();
+
+// One function per file of hand-written operators.
+void register_factories(torch::Library& library);
+void register_views(torch::Library& library);
+void register_copies(torch::Library& library);
+void register_resize(torch::Library& library);
+void register_tensor_state(torch::Library& library);
+void register_convolution(torch::Library& library);
+void register_attention(torch::Library& library);
+void register_recurrent_cells(torch::Library& library);
+void register_autocast(torch::Library& library);
+
+}  // namespace spyre::aten
