@@ -43,6 +43,7 @@ setup(
                 "-fopenmp",
                 "-fvisibility=hidden",
                 "-Wall",
+                "-DAT_PER_OPERATOR_HEADERS",
             ],
             extra_link_args=["-fopenmp"],
         )

@@ -126,7 +126,13 @@ void register_operators() {
   register_copies(library);
   register_resize(library);
   register_tensor_state(library);
+  register_convolution(library);
+  register_attention(library);
+  register_recurrent_cells(library);
   register_fallthroughs();
+  register_autocast(library_for("aten", DispatchKey::AutocastPrivateUse1));
+  library_for("_", DispatchKey::AutocastPrivateUse1)
+      .fallback(torch::CppFunction::makeFallthrough());
   const Operators operators = find_operators();
   for (const KeyPair& keys : kBoxedKeys) {
     register_boxed(operators, keys);

@@ -1,6 +1,7 @@
 // torch_spyre._C: registers the runtime with PyTorch, then the Python functions.
 #include <pybind11/pybind11.h>
 
+#include "aten/register.h"
 #include "bindings/bindings.h"
 #include "bindings/launch.h"
 #include "bindings/torch_python.h"
@@ -30,6 +31,7 @@ PYBIND11_MODULE(_C, module) {
     }
   });
   runtime::register_runtime();
+  aten::register_operators();
   device::set_wait_hooks(release_gil, acquire_gil);
   for (auto* bind : {bind_device, bind_stream, bind_memory, bind_memory_stats,
                      bind_memory_history, bind_random, add_launch}) {
