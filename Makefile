@@ -14,7 +14,6 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
-# Warnings about places that the user's pip configuration names are not ours to show.
 INSTALL := $(PIP) install --quiet
 CSRC := $(shell find torch_spyre/csrc torch_spyre/include -name '*.cpp' -o -name '*.h' 2>/dev/null)
 PYTHON_SOURCES := torch_spyre spyre_inductor codegen_templates tests examples benchmarks setup.py
