@@ -46,6 +46,10 @@ cache_dir: str = os.environ.get("SPYRE_CACHE_DIR", "")
 # SPYRE_CACHE_MAX_BYTES; changes generated code: no
 cache_max_bytes: int = _int_from_env("SPYRE_CACHE_MAX_BYTES", 4 << 30)
 
+# Replay a compiled graph from its launch plan, with one enqueue per call; off: line by line in
+# Python. SPYRE_LAUNCH_PLAN; changes generated code: no
+launch_plan: bool = os.environ.get("SPYRE_LAUNCH_PLAN", "1") != "0"
+
 # True while a graph of CPU tensors is compiled for the card (set by the backend, not by users).
 # No environment variable; changes generated code: yes
 _cpu_resident: bool = False

@@ -8,6 +8,7 @@ async_compile.wait(globals())                             # kernels are callable
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,9 +17,13 @@ from torch._inductor.codecache import LambdaFuture
 
 from torch_spyre import _C
 
+from .. import config
 from ..errors import LaunchError, LoadError
 from ..logs import artifact_logger
+from ..plan.json_codec import from_json
+from ..plan.launch_plan import LaunchPlan
 from .async_compile import begin_build, finish_build, unpack_plans
+from .plan_encoding import PlanEncoder
 
 log = artifact_logger(__name__, "spyre_launch")
 
@@ -53,6 +58,7 @@ class SpyreModule:
         buffers: tuple[tuple[str, str], ...],
         scalars: tuple[tuple[str, bool], ...] = (),
         cores: int,
+        cores_fixed: bool = False,
         workspace_bytes: int = 0,
         checks: tuple[str, ...] = (),
         points: tuple[int, ...],
@@ -66,9 +72,35 @@ class SpyreModule:
 
         def make() -> Any:
             return _C.make_kernel(
-                self._handle, name, typed, scalars, cores, workspace_bytes, checks, points,
-                ns_per_point,
+                self._handle, name, typed, scalars, cores, cores_fixed, workspace_bytes, checks,
+                points, ns_per_point,
             )  # fmt: skip
 
         # AsyncCompile.wait looks for futures only when it has more than one thread.
         return LambdaFuture(make) if get_compile_threads() > 1 else make()
+
+
+def planned_call(
+    packed_plan: str, by_lines: Callable[[list[Any]], Any], scope: dict[str, Any]
+) -> Callable[[list[Any]], Any]:
+    """The graph's `call`, replayed from its launch plan with one enqueue.
+
+    Args:
+        packed_plan: The LaunchPlan's JSON, packed.
+        by_lines: The same call line by line in Python; used when config.launch_plan is off.
+        scope: The generated module's globals: its kernels, and constants that are set later.
+    """
+    if not config.launch_plan:
+        return by_lines
+    plan = from_json(unpack_plans(packed_plan))
+    assert isinstance(plan, LaunchPlan)
+    launch = _C.make_launch_plan(*PlanEncoder(plan, scope).encode())
+    log.debug("%s", launch)
+    if not plan.constants:
+        return launch
+
+    def call(args: list[Any]) -> Any:
+        args.extend([scope[name] for name in plan.constants])
+        return launch(args)
+
+    return call

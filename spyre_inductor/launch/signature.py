@@ -33,6 +33,7 @@ class KernelSignature:
     buffers: tuple[tuple[str, str], ...]  # (name, dtype)
     scalars: tuple[tuple[str, bool], ...]  # (name, passed as the bits of a double)
     cores: int
+    cores_fixed: bool  # a split reduction: another kernel reads one partial per core
     workspace_bytes: int
     checks: tuple[str, ...]
     points_code: tuple[int, ...]
@@ -47,6 +48,7 @@ def signature_of(plan: KernelPlan) -> KernelSignature:
         buffers=tuple((buffer.name, buffer.dtype) for buffer in plan.buffers),
         scalars=tuple((s.name, s.dtype == "float64") for s in plan.scalars),
         cores=plan.division.cores,
+        cores_fixed=not {a.name for a in plan.axes}.issuperset(plan.division.axes),
         workspace_bytes=plan.workspace_bytes,
         checks=plan.checks,
         points_code=compile_int_expr(_points(plan), scalar_names),

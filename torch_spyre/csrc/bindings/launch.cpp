@@ -5,6 +5,9 @@
 #include <cstring>
 #include <memory>
 
+#include "bindings/cpu_graph.h"
+#include "bindings/kernel_object.h"
+#include "bindings/launch_plan.h"
 #include "bindings/python_objects.h"
 #include "runtime/launch.h"
 
@@ -14,12 +17,6 @@ namespace {
 constexpr const char* kModuleCapsule = "spyre.device.Module";
 
 // --- Kernel object ------------------------------------------------------------------------------
-
-struct KernelObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
-  runtime::Kernel* kernel;
-};
 
 std::int64_t scalar_bits(PyObject* object, const runtime::ScalarSpec& spec) {
   if (!spec.is_float) return as_int(object);
@@ -63,7 +60,7 @@ PyObject* call_kernel(PyObject* self, PyObject* const* args, std::size_t nargsf,
 }
 
 void kernel_dealloc(PyObject* self) {
-  delete reinterpret_cast<KernelObject*>(self)->kernel;
+  std::destroy_at(&reinterpret_cast<KernelObject*>(self)->kernel);
   Py_TYPE(self)->tp_free(self);
 }
 
@@ -103,11 +100,12 @@ PyObject* load_module(PyObject*, PyObject* path) {
   });
 }
 
-// make_kernel(module, name, buffers, scalars, cores, workspace_bytes, checks, points, ns_per_point)
+// make_kernel(module, name, buffers, scalars, cores, cores_fixed, workspace_bytes, checks, points,
+//             ns_per_point)
 PyObject* make_kernel(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
-    if (PyTuple_GET_SIZE(args) != 9) {
-      PyErr_SetString(PyExc_TypeError, "make_kernel takes 9 arguments");
+    if (PyTuple_GET_SIZE(args) != 10) {
+      PyErr_SetString(PyExc_TypeError, "make_kernel takes 10 arguments");
       throw PythonError{};
     }
     auto* module = static_cast<std::shared_ptr<device::Module>*>(
@@ -122,17 +120,18 @@ PyObject* make_kernel(PyObject*, PyObject* args) {
       spec.scalars.push_back({as_string(item(scalar, 0)), item(scalar, 1) == Py_True});
     });
     spec.cores = static_cast<int>(as_int(item(args, 4)));
-    spec.workspace_bytes = as_int(item(args, 5));
-    for_each(item(args, 6), [&](PyObject* text) { spec.checks.push_back(as_string(text)); });
+    spec.cores_fixed = item(args, 5) == Py_True;
+    spec.workspace_bytes = as_int(item(args, 6));
+    for_each(item(args, 7), [&](PyObject* text) { spec.checks.push_back(as_string(text)); });
     std::vector<std::int64_t> code;
-    for_each(item(args, 7), [&](PyObject* value) { code.push_back(as_int(value)); });
+    for_each(item(args, 8), [&](PyObject* value) { code.push_back(as_int(value)); });
     spec.points = runtime::IntProgram(std::move(code), spec.scalars.size());
-    spec.ns_per_point = as_double(item(args, 8));
-    auto kernel = std::make_unique<runtime::Kernel>(*module, std::move(spec));
+    spec.ns_per_point = as_double(item(args, 9));
+    auto kernel = std::make_shared<const runtime::Kernel>(*module, std::move(spec));
     auto* self = PyObject_New(KernelObject, &kernel_type);
     if (self == nullptr) throw PythonError{};
     self->vectorcall = call_kernel;
-    self->kernel = kernel.release();
+    new (&self->kernel) std::shared_ptr<const runtime::Kernel>(std::move(kernel));
     return reinterpret_cast<PyObject*>(self);
   });
 }
@@ -174,8 +173,8 @@ PyObject* set_launch_errors(PyObject*, PyObject* args) {
 PyMethodDef methods[] = {
     {"load_module", load_module, METH_O, "load_module(path) -> module handle"},
     {"make_kernel", make_kernel, METH_VARARGS,
-     "make_kernel(module, name, buffers, scalars, cores, workspace_bytes, checks, points, "
-     "ns_per_point) -> Kernel"},
+     "make_kernel(module, name, buffers, scalars, cores, cores_fixed, workspace_bytes, checks, "
+     "points, ns_per_point) -> Kernel"},
     {"empty_strided", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(empty_strided)),
      METH_FASTCALL, "empty_strided(size, stride, dtype, device_index) -> Tensor"},
     {"set_launch_errors", set_launch_errors, METH_VARARGS,
@@ -185,8 +184,17 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
+std::shared_ptr<const runtime::Kernel> as_kernel(PyObject* object) {
+  if (Py_TYPE(object) != &kernel_type) {
+    PyErr_Format(PyExc_TypeError, "expected a kernel, got %R", object);
+    throw PythonError{};
+  }
+  return reinterpret_cast<KernelObject*>(object)->kernel;
+}
+
 bool add_launch(PyObject* module) {
-  return ready_kernel_type() && PyModule_AddFunctions(module, methods) == 0;
+  return ready_kernel_type() && PyModule_AddFunctions(module, methods) == 0 &&
+         add_launch_plan(module) && add_cpu_graph(module);
 }
 
 }  // namespace spyre::bindings

@@ -41,26 +41,6 @@ class KernelWork final : public device::Work {
   std::vector<c10::Storage> owned_;
 };
 
-// Workspace of one launch. Given back at once: reuse is in stream order (device/allocator.h).
-class Workspace {
- public:
-  Workspace(device::StreamRef stream, std::int64_t bytes) : device_(stream.device) {
-    if (bytes == 0) return;
-    check(device::CachingAllocator::of(device_).allocate(static_cast<std::size_t>(bytes),
-                                                         stream.id, &address_));
-  }
-  ~Workspace() {
-    if (address_ != nullptr) device::CachingAllocator::of(device_).free(address_);
-  }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  void* address() const { return address_; }
-
- private:
-  int device_;
-  void* address_ = nullptr;
-};
-
 device::Status run_inline(const std::vector<device::KernelStep>& steps, void* const* buffers,
                           const std::int64_t* scalars, device::StreamRef stream) {
   if (!device::activity_enabled()) return device::run_steps(steps, buffers, scalars, false);
@@ -83,6 +63,16 @@ std::string describe(const at::TensorBase& tensor) {
 }
 
 }  // namespace
+
+Workspace::Workspace(device::StreamRef stream, std::int64_t bytes) : device_(stream.device) {
+  if (bytes == 0) return;
+  check(device::CachingAllocator::of(device_).allocate(static_cast<std::size_t>(bytes), stream.id,
+                                                       &address_));
+}
+
+Workspace::~Workspace() {
+  if (address_ != nullptr) device::CachingAllocator::of(device_).free(address_);
+}
 
 namespace {
 
@@ -111,7 +101,9 @@ Kernel::Kernel(std::shared_ptr<device::Module> module, KernelSpec spec) : spec_(
     step.workspace_slot = static_cast<std::int32_t>(spec_.buffers.size());
   step.cores = spec_.cores;
   step.checks = spec_.checks;
-  steps_ = std::make_shared<const std::vector<device::KernelStep>>(1, std::move(step));
+  steps_ = std::make_shared<const std::vector<device::KernelStep>>(1, step);
+  if (!spec_.cores_fixed) step.cores = 1;
+  serial_steps_ = std::make_shared<const std::vector<device::KernelStep>>(1, std::move(step));
 }
 
 void* Kernel::check_tensor(std::size_t position, const at::TensorBase& tensor, int* device) const {
@@ -151,7 +143,7 @@ void Kernel::launch(int device, void** buffers, const at::TensorBase* const* ten
   if (points * spec_.ns_per_point <= kInlineNs)
     check(device::may_run_inline(stream, &may_inline));
   if (may_inline) {
-    check(run_inline(*steps_, buffers, scalars, stream));
+    check(run_inline(*serial_steps_, buffers, scalars, stream));
     return;
   }
   auto work = std::make_unique<KernelWork>(steps_, buffers,

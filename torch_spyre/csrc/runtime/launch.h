@@ -13,6 +13,7 @@
 
 #include "device/launch.h"
 #include "device/module.h"
+#include "device/stream.h"
 #include "runtime/int_program.h"
 
 namespace spyre::runtime {
@@ -41,6 +42,7 @@ struct KernelSpec {
   std::vector<BufferSpec> buffers;
   std::vector<ScalarSpec> scalars;
   int cores = 1;
+  bool cores_fixed = false;  // a split reduction: another kernel reads one partial per core
   std::int64_t workspace_bytes = 0;
   std::vector<std::string> checks;
   IntProgram points;         // points of the iteration space; symbols are the scalars
@@ -68,7 +70,23 @@ class Kernel {
 
  private:
   KernelSpec spec_;
-  std::shared_ptr<const std::vector<device::KernelStep>> steps_;  // exactly one
+  // Each exactly one step: cores as planned, and one core where the kernel allows it.
+  std::shared_ptr<const std::vector<device::KernelStep>> steps_, serial_steps_;
+};
+
+// Memory of one launch. Given back at once: reuse is in stream order (device/allocator.h).
+class Workspace {
+ public:
+  // Throws OutOfMemoryError. bytes == 0 gives no memory.
+  Workspace(device::StreamRef stream, std::int64_t bytes);
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  void* address() const { return address_; }
+
+ private:
+  int device_;
+  void* address_ = nullptr;
 };
 
 // Throws LoadFailure: path, reason, and both ABI versions when they differ.
