@@ -12,7 +12,6 @@ from typing import Any
 
 import sympy
 import torch
-from torch._dynamo.utils import counters
 from torch._inductor import config as inductor_config
 from torch._inductor.codegen.wrapper import (
     PythonWrapperCodegen,
@@ -28,6 +27,7 @@ from .launch.async_compile import begin_build, pack_plans
 from .launch.extern_steps import NotExpressible
 from .launch.plan_builder import PlanBuilder
 from .launch.signature import KernelSignature, signature_of
+from .launch.statistics import counts
 from .logs import artifact_logger
 from .plan.json_codec import to_json
 from .plan.kernel_plan import KernelPlan
@@ -181,7 +181,7 @@ class SpyreWrapperCodegen(_SpyreWrapperMixin, PythonWrapperCodegen):
             )
             self.launch_plan = builder.build(_graph_kind())
         except NotExpressible as reason:
-            counters["spyre"]["graphs_by_lines"] += 1
+            counts["graphs_by_lines"] += 1
             launch_log.info("graph runs line by line: %s", reason)
 
     def generate_after_suffix(self, result: IndentedBuffer) -> None:
@@ -190,7 +190,9 @@ class SpyreWrapperCodegen(_SpyreWrapperMixin, PythonWrapperCodegen):
             return
         packed = pack_plans(to_json(self.launch_plan))
         result.writeline("")
-        result.writeline("# The lines above as data, replayed with one enqueue per call.")
+        result.writeline(
+            "# The lines above as data, replayed with one enqueue per call."
+        )
         result.writeline(f"call = planned_call({packed!r}, call, globals())")
 
     def generate_return(self, output_refs: list[str]) -> None:

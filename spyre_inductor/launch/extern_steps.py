@@ -49,7 +49,9 @@ def extern_steps(builder: Any, line: Any) -> list[Step]:
 def _operator(node: Any) -> torch._ops.OpOverload:
     operator = node.op_overload
     if not isinstance(operator, torch._ops.OpOverload):
-        raise NotExpressible(f"extern kernel {node.get_kernel_name()} is no ATen operator")
+        raise NotExpressible(
+            f"extern kernel {node.get_kernel_name()} is no ATen operator"
+        )
     if operator.namespace != "aten":
         raise NotExpressible(f"{operator} is not ATen's")
     if torch.Tag.nondeterministic_seeded in operator.tags:

@@ -24,6 +24,7 @@ from ..plan.json_codec import from_json
 from ..plan.launch_plan import LaunchPlan
 from .async_compile import begin_build, finish_build, unpack_plans
 from .plan_encoding import PlanEncoder
+from .statistics import counts
 
 log = artifact_logger(__name__, "spyre_launch")
 
@@ -49,6 +50,7 @@ class SpyreModule:
         log.debug(
             "load %s (%s)", entry.so_path, "cache hit" if entry.hit else "just built"
         )
+        counts["modules_loaded"] += 1
         return _C.load_module(str(entry.so_path))
 
     def kernel(
@@ -71,6 +73,7 @@ class SpyreModule:
         typed = tuple((label, getattr(torch, dtype)) for label, dtype in buffers)
 
         def make() -> Any:
+            counts["kernels_loaded"] += 1
             return _C.make_kernel(
                 self._handle, name, typed, scalars, cores, cores_fixed, workspace_bytes, checks,
                 points, ns_per_point,
@@ -95,6 +98,7 @@ def planned_call(
     plan = from_json(unpack_plans(packed_plan))
     assert isinstance(plan, LaunchPlan)
     launch = _C.make_launch_plan(*PlanEncoder(plan, scope).encode())
+    counts["graphs_planned"] += 1
     log.debug("%s", launch)
     if not plan.constants:
         return launch

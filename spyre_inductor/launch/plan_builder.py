@@ -100,7 +100,9 @@ class PlanBuilder:
                 raise NotExpressible(f"input {name} is {type(value).__name__}")
         constants = tuple(V.graph.constants)
         for offset, name in enumerate(constants):
-            self._bind_constant(name, V.graph.constants[name], len(self._inputs) + offset)
+            self._bind_constant(
+                name, V.graph.constants[name], len(self._inputs) + offset
+            )
         return constants
 
     def _bind_sizes(self, value: Any, position: int) -> None:
@@ -109,7 +111,10 @@ class PlanBuilder:
             self._sizes[value.name] = SizeSource(value.name, position, "value")
         if not isinstance(value, ir.TensorBox):
             return
-        for kind, values in (("size", value.get_size()), ("stride", value.get_stride())):
+        for kind, values in (
+            ("size", value.get_size()),
+            ("stride", value.get_stride()),
+        ):
             for dim, symbol in enumerate(values):
                 if isinstance(symbol, sympy.Symbol):
                     source = SizeSource(symbol.name, position, kind, dim)
@@ -171,13 +176,18 @@ class PlanBuilder:
     def allocate(self, buffer: Any) -> int:
         """A new slot of its own memory for a buffer of the graph."""
         device = buffer.get_device()
-        if device is None or (device.type, device.index or 0) != ("spyre", self._device):
+        if device is None or (device.type, device.index or 0) != (
+            "spyre",
+            self._device,
+        ):
             raise NotExpressible(f"{buffer.get_name()} is allocated on {device}")
         if isinstance(buffer, WorkspaceArg):
             raise NotExpressible(f"workspace {buffer.get_name()}")
         elems = self.int_expr(V.graph.get_allocation_storage_size(buffer))
         itemsize = get_dtype_size(buffer.get_dtype())
-        memory = self._add_memory(Memory("temporary", bytes=IntOp("mul", (elems, itemsize))))
+        memory = self._add_memory(
+            Memory("temporary", bytes=IntOp("mul", (elems, itemsize)))
+        )
         return self._add_slot(
             buffer.get_name(),
             memory,
@@ -241,7 +251,9 @@ class PlanBuilder:
         if isinstance(line, str) and line.strip() and not line.lstrip().startswith("#"):
             raise NotExpressible(f"line {line.strip()!r}")
 
-    def add_kernel(self, kernel: str, buffers: Sequence[str], scalars: Sequence[Any]) -> None:
+    def add_kernel(
+        self, kernel: str, buffers: Sequence[str], scalars: Sequence[Any]
+    ) -> None:
         """One launch, with the names of its buffers and its sizes."""
         slots = tuple(self._slot_of_name(name) for name in buffers)
         sizes = tuple(self.int_expr(sympy.sympify(scalar)) for scalar in scalars)

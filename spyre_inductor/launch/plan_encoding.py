@@ -92,7 +92,9 @@ class PlanEncoder:
     def _step(self, step: Step) -> tuple[Any, ...]:
         if isinstance(step, KernelStep):
             if step.kernel not in self._kernels:
-                raise PlanError(f"launch plan runs kernel {step.kernel}, which was not built")
+                raise PlanError(
+                    f"launch plan runs kernel {step.kernel}, which was not built"
+                )
             sizes = tuple(map(self._size, step.scalars))
             return (0, self._kernels[step.kernel], step.slots, sizes)
         if isinstance(step, ExternStep):
@@ -131,5 +133,7 @@ def _enum(argument: EnumArgument) -> tuple[Any, ...]:
     if argument.kind == "memory_format":
         return (2, _MEMORY_FORMATS[argument.name])
     if argument.name != "strided":
-        raise PlanError(f"launch plan holds layout {argument.name}; only strided is known")
+        raise PlanError(
+            f"launch plan holds layout {argument.name}; only strided is known"
+        )
     return (2, _STRIDED)

@@ -1,0 +1,11 @@
+"""Counts of what this process compiled and launched, for tests, `explain` and the launch log.
+
+`graphs_planned`, `graphs_by_lines` (a graph whose lines no launch plan can hold), `modules_loaded`,
+`kernels_loaded`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+counts: Counter[str] = Counter()
