@@ -16,6 +16,8 @@ from torch._inductor.utils import get_fused_kernel_name
 from torch._inductor.virtualized import V
 from torch.utils._ordered_set import OrderedSet
 
+from . import config
+from .kernel.split_reduction import split_reduction
 from .kernel.spyre_kernel import SpyreKernel
 from .plan.verify import verify
 
@@ -75,4 +77,16 @@ class SpyreScheduling(SIMDScheduling):
         )
         name = "_".join(["spyre", fused, wrapper.next_kernel_suffix()])
         plan = verify(dataclasses.replace(kernel.plan, name=name))
-        return wrapper.define_spyre_kernel(plan)
+        split = split_reduction(plan, config.cores)
+        if split is None:
+            kernel.launches = (plan,)
+        else:
+            parts = {"partial": split.partial, "combine": split.combine}
+            kernel.launches = tuple(
+                verify(dataclasses.replace(part, name=f"{name}_{suffix}"))
+                for suffix, part in parts.items()
+            )
+            kernel.partials = split.partials
+        for launch in kernel.launches:
+            wrapper.define_spyre_kernel(launch)
+        return name

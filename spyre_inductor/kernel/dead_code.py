@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from spyre_inductor.plan.expr import symbols
 from spyre_inductor.plan.kernel_plan import Operation, Stage
 from spyre_inductor.plan.operations import has_effect, results, uses
 
@@ -26,4 +27,6 @@ def remove_dead_code(stages: Sequence[Stage]) -> list[Stage]:
 
 
 def _symbol_names(expr: Any) -> Iterator[str]:
-    return (symbol.name for symbol in expr.free_symbols)
+    if hasattr(expr, "free_symbols"):  # sympy, while the plan is being built
+        return (symbol.name for symbol in expr.free_symbols)
+    return iter(symbols(expr))

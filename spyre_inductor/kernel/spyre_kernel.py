@@ -9,7 +9,12 @@ from typing import Any
 
 import sympy
 import torch
-from torch._inductor.codegen.common import CSEVariable, is_buffer_removed
+from torch._inductor.codegen.common import (
+    CSEVariable,
+    WorkspaceArg,
+    WorkspaceZeroMode,
+    is_buffer_removed,
+)
 from torch._inductor.codegen.simd import IterationRangesEntry, SIMDKernel
 from torch._inductor.utils import sympy_index_symbol
 from torch._inductor.virtualized import OpsValue, V
@@ -38,6 +43,7 @@ from .plan_builder import build_plan
 from .recorder import PendingStore, Recorder, combined_place
 from .reductions import record_reduction
 from .scans import record_scan
+from .split_reduction import Partial
 from .staging import LoopStaging
 from .values import AFTER_LOOP, BEFORE_LOOP, IN_LOOP, SpyreCSE, SpyreCSEVariable
 
@@ -45,11 +51,14 @@ from .values import AFTER_LOOP, BEFORE_LOOP, IN_LOOP, SpyreCSE, SpyreCSEVariable
 class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
     """Records operations instead of writing text; `codegen_kernel` closes the plan.
 
-    The plan is `self.plan` after `codegen_kernel`; its name is set by the scheduling.
+    The plan is `self.plan` after `codegen_kernel`. The scheduling names it and says in `launches`
+    what to run for it: the plan, or the two plans of a split reduction with their `partials`.
     """
 
     overrides = SpyreOverrides  # type: ignore[assignment]
     plan: KernelPlan
+    launches: tuple[KernelPlan, ...] = ()
+    partials: tuple[Partial, ...] = ()
 
     def __init__(self, tiling: dict[str, sympy.Expr], **kwargs: Any) -> None:
         super().__init__(tiling, **kwargs)
@@ -90,9 +99,27 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
         wrapper = V.graph.wrapper_code
         for symbol in self.args.sizevars:
             wrapper.ensure_size_computed(symbol)
-        _, call_args, _, _ = self.args.python_argdefs()
-        plan = dataclasses.replace(self.plan, name=name)
-        wrapper.generate_spyre_kernel_call(plan, call_args)
+        argdefs, call_args, _, _ = self.args.python_argdefs()
+        arguments = dict(zip((argdef.name for argdef in argdefs), call_args))
+        workspaces = [self._workspace(partial) for partial in self.partials]
+        for partial, workspace in zip(self.partials, workspaces):
+            wrapper.generate_workspace_allocation(workspace)
+            arguments[partial.name] = workspace.outer_name
+        for plan in self.launches:
+            names = [b.name for b in plan.buffers] + [s.name for s in plan.scalars]
+            wrapper.generate_spyre_kernel_call(plan, [arguments[n] for n in names])
+        for workspace in workspaces:
+            wrapper.generate_workspace_deallocation(workspace)
+
+    def _workspace(self, partial: Partial) -> WorkspaceArg:
+        return WorkspaceArg(
+            count=sympy.sympify(partial.elems),
+            zero_mode=WorkspaceZeroMode.UNINITIALIZED,
+            device=V.graph.get_current_device_or_throw(),
+            outer_name=WorkspaceArg.unique_name(),
+            inner_name=partial.name,
+            dtype=getattr(torch, partial.dtype),
+        )
 
     # --- recording ---------------------------------------------------------------------------
     def record(

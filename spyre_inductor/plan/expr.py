@@ -6,6 +6,8 @@ value for indirect indexing), or an IntOp tree. Division and modulo are Python's
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Union
 
@@ -48,3 +50,32 @@ def symbols(expr: IntExpr) -> frozenset[str]:
     if isinstance(expr, int):
         return frozenset()
     return frozenset().union(*(symbols(arg) for arg in expr.args))
+
+
+def substitute(expr: IntExpr, names: Mapping[str, IntExpr]) -> IntExpr:
+    """`expr` with every symbol in `names` replaced, all at once."""
+    if isinstance(expr, str):
+        return names.get(expr, expr)
+    if isinstance(expr, int):
+        return expr
+    return IntOp(expr.op, tuple(substitute(arg, names) for arg in expr.args))
+
+
+def add(*terms: IntExpr) -> IntExpr:
+    """Sum without zeros; constants are folded."""
+    constant = sum(t for t in terms if isinstance(t, int))
+    rest = [t for t in terms if not isinstance(t, int)]
+    if constant or not rest:
+        rest.append(constant)
+    return rest[0] if len(rest) == 1 else IntOp("add", tuple(rest))
+
+
+def mul(*factors: IntExpr) -> IntExpr:
+    """Product without ones; constants are folded."""
+    constant = math.prod(f for f in factors if isinstance(f, int))
+    rest = [f for f in factors if not isinstance(f, int)]
+    if constant == 0 or not rest:
+        return constant
+    if constant != 1:
+        rest.insert(0, constant)
+    return rest[0] if len(rest) == 1 else IntOp("mul", tuple(rest))

@@ -88,7 +88,14 @@ def interpreted_backend() -> Iterator[list[KernelPlan]]:
     _plans.clear()
     torch._dynamo.reset()
     register_backend_for_device("cpu", SpyreScheduling, InterpretedWrapper)
-    patches = {"cpu_backend": "triton", "fx_graph_cache": False, "compile_threads": 1}
+    # With this cpu_backend Inductor types values as on any GPU, but also splits reductions as for
+    # Triton, which it does not on the device.
+    patches = {
+        "cpu_backend": "triton",
+        "split_reductions": False,
+        "fx_graph_cache": False,
+        "compile_threads": 1,
+    }
     try:
         with fresh_cache(), inductor_config.patch(patches):
             yield _plans

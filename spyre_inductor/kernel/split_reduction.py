@@ -1,0 +1,257 @@
+"""Cuts a long reduction with few outputs into two kernels.
+
+The first gives each of `splits` slices of the longest reduction axis its own core and writes that
+slice's accumulators to the workspace; the second combines them and runs what follows the loop.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from spyre_inductor.plan.expr import IntExpr, add, mul, substitute
+from spyre_inductor.plan.kernel_plan import (
+    Axis,
+    BufferArgument,
+    Division,
+    KernelPlan,
+    Load,
+    LoopStage,
+    LxTile,
+    Operation,
+    PointStage,
+    Reduce,
+    Scan,
+    Stage,
+    Store,
+)
+from spyre_inductor.plan.operations import has_effect, map_indices
+
+from .dead_code import remove_dead_code
+
+_COMBINED_BY = {
+    "sum": "sum",
+    "prod": "prod",
+    "max": "max",
+    "min": "min",
+    "any": "any",
+    "xor_sum": "xor_sum",
+    "welford": "welford_combine",
+    "welford_combine": "welford_combine",
+}
+_SPLIT_AXIS = "s0"
+# A slice of fewer points is not worth a core.
+_POINTS_PER_SLICE = 4096
+# Units of a slice, so that slices start on sticks.
+_SLICE_UNIT = 64
+
+
+@dataclass(frozen=True)
+class Partial:
+    """One accumulator in the workspace: argument name, dtype, and elements."""
+
+    name: str
+    dtype: str
+    elems: IntExpr
+
+
+@dataclass(frozen=True)
+class SplitPlans:
+    """The two kernels; `partials` are arguments of both."""
+
+    partial: KernelPlan
+    combine: KernelPlan
+    partials: tuple[Partial, ...]
+
+
+def split_reduction(plan: KernelPlan, cores: int) -> SplitPlans | None:
+    """The two plans, or None when `plan` is better run as it is.
+
+    Args:
+        cores: virtual cores that may be used.
+    """
+    position = _only_loop(plan)
+    if position is None or any(not isinstance(a.extent, int) for a in _all_axes(plan)):
+        return None
+    axis = max(plan.reduction_axes, key=lambda a: int(a.extent))
+    splits = _splits(plan, axis, cores)
+    if splits < 2:
+        return None
+    chunk = int(axis.extent) // splits
+    return _split(plan, position, axis, splits, chunk)
+
+
+def _all_axes(plan: KernelPlan) -> tuple[Axis, ...]:
+    return (*plan.axes, *plan.reduction_axes)
+
+
+def _only_loop(plan: KernelPlan) -> int | None:
+    """Position of the one LoopStage whose reductions can be combined, or None."""
+    loops = [n for n, s in enumerate(plan.stages) if isinstance(s, LoopStage)]
+    if len(loops) != 1:
+        return None
+    ops = plan.stages[loops[0]].ops
+    reduces = [op for op in ops if isinstance(op, Reduce)]
+    if not reduces or any(isinstance(op, Scan) for op in ops):
+        return None
+    if any(op.kind not in _COMBINED_BY for op in reduces):
+        return None
+    return loops[0]
+
+
+def _splits(plan: KernelPlan, axis: Axis, cores: int) -> int:
+    """Slices of `axis`: a divisor of its extent that fills the cores; 1 for no split."""
+    outputs = 1
+    for a in plan.axes:
+        outputs *= int(a.extent)
+    points = outputs
+    for a in plan.reduction_axes:
+        points *= int(a.extent)
+    units = max(1, outputs // max(1, plan.division.grain)) if plan.axes else 1
+    if units * 2 > cores or plan.division.cores * 2 > cores:
+        return 1
+    limit = min(cores // units, points // _POINTS_PER_SLICE, int(axis.extent))
+    divisors = [n for n in range(2, limit + 1) if int(axis.extent) % n == 0]
+    aligned = [n for n in divisors if (int(axis.extent) // n) % _SLICE_UNIT == 0]
+    is_inner = axis is plan.reduction_axes[-1] and plan.lane_axis == axis.name
+    best = max(aligned if is_inner and aligned else divisors, default=1)
+    return best if best * 4 > limit or best >= 8 else 1
+
+
+def _split(
+    plan: KernelPlan, position: int, axis: Axis, splits: int, chunk: int
+) -> SplitPlans:
+    before, loop = plan.stages[:position], plan.stages[position]
+    after = plan.stages[position + 1 :]
+    reduces = [op for op in loop.ops if isinstance(op, Reduce)]
+    outputs, flat = _flat_output(plan)
+    names = [(r, d) for op in reduces for r, d in zip(op.results, op.dtypes)]
+    partials = tuple(
+        Partial(f"partial_ptr{i}", dtype, mul(splits, outputs))
+        for i, (_, dtype) in enumerate(names)
+    )
+    slot = add(flat, mul(_SPLIT_AXIS, outputs))
+    stores = [
+        Store(partial.name, slot, result)
+        for partial, (result, _) in zip(partials, names)
+    ]
+    moved = {axis.name: add(mul(chunk, _SPLIT_AXIS), axis.name)}
+    sliced = tuple(map_indices(op, lambda e: substitute(e, moved)) for op in loop.ops)
+    first = _pure(before)
+    partial_plan = _with_stages(
+        plan,
+        [*first, LoopStage(sliced), PointStage(tuple(stores))],
+        partials,
+        "write",
+        (Axis(_SPLIT_AXIS, splits, "parallel"), *plan.axes),
+        tuple(
+            dataclasses.replace(a, extent=chunk) if a is axis else a
+            for a in plan.reduction_axes
+        ),
+    )
+    loads = _combining(reduces, partials, slot)
+    combine_plan = _with_stages(
+        plan,
+        [*before, loads, *after],
+        partials,
+        "read",
+        plan.axes,
+        (Axis(_SPLIT_AXIS, splits, "reduction"),),
+    )
+    return SplitPlans(
+        _divided(partial_plan, plan, (_SPLIT_AXIS,), splits),
+        _divided(combine_plan, plan, plan.division.axes, 1),
+        partials,
+    )
+
+
+def _flat_output(plan: KernelPlan) -> tuple[IntExpr, IntExpr]:
+    """Number of outputs, and the output's number at a point of the parallel axes."""
+    count: IntExpr = 1
+    flat: IntExpr = 0
+    for axis in plan.axes:
+        flat = add(mul(axis.extent, flat), axis.name)
+        count = mul(count, axis.extent)
+    return count, flat
+
+
+def _pure(stages: tuple[Stage, ...]) -> list[Stage]:
+    """Stages without stores and checks: the second kernel runs those."""
+    return [PointStage(tuple(op for op in s.ops if not has_effect(op))) for s in stages]
+
+
+def _combining(
+    reduces: list[Reduce], partials: tuple[Partial, ...], slot: IntExpr
+) -> LoopStage:
+    ops: list[Operation] = []
+    number = 0
+    for reduce in reduces:
+        args = []
+        for dtype in reduce.dtypes:
+            name = f"partial{number}"
+            ops.append(Load(name, partials[number].name, slot, dtype))
+            args.append(name)
+            number += 1
+        kind = _COMBINED_BY[reduce.kind]
+        ops.append(Reduce(reduce.results, kind, tuple(args), reduce.dtypes))
+    return LoopStage(tuple(ops))
+
+
+def _with_stages(
+    plan: KernelPlan,
+    stages: list[Stage],
+    partials: tuple[Partial, ...],
+    access: str,
+    axes: tuple[Axis, ...],
+    reduction_axes: tuple[Axis, ...],
+) -> KernelPlan:
+    live = tuple(remove_dead_code(stages))
+    read = {op.buffer for s in live for op in s.ops if isinstance(op, Load)}
+    written = {op.buffer for s in live for op in s.ops if isinstance(op, Store)}
+    extra = tuple(
+        BufferArgument(p.name, (p.name,), p.dtype, access, (p.elems,), (1,), p.elems)
+        for p in partials
+    )
+    buffers = tuple(
+        dataclasses.replace(b, access=_access(b.name in read, b.name in written))
+        for b in plan.buffers
+        if b.name in read | written
+    )
+    return dataclasses.replace(
+        plan,
+        stages=live,
+        buffers=(*buffers, *extra),
+        axes=axes,
+        reduction_axes=reduction_axes,
+    )
+
+
+def _access(read: bool, written: bool) -> str:
+    if read and written:
+        return "readwrite"
+    return "write" if written else "read"
+
+
+def _divided(
+    plan: KernelPlan, original: KernelPlan, axes: tuple[str, ...], cores: int
+) -> KernelPlan:
+    """`plan` with its division, and a lane axis and tile of axes that it still has."""
+    known = {axis.name: axis.extent for axis in (*plan.axes, *plan.reduction_axes)}
+    lane = original.lane_axis if original.lane_axis in known else None
+    if lane is None and plan.axes:
+        lane = plan.axes[-1].name
+    kept = tuple(
+        (name, _smaller(size, known[name]))
+        for name, size in original.tile.extents
+        if name in known
+    )
+    tile = LxTile(kept, original.tile.bytes)
+    return dataclasses.replace(
+        plan, division=Division(axes, cores, 1), lane_axis=lane, tile=tile
+    )
+
+
+def _smaller(tile: IntExpr, extent: IntExpr) -> IntExpr:
+    if isinstance(tile, int) and isinstance(extent, int):
+        return min(tile, extent)
+    return tile
