@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sympy
@@ -11,6 +11,7 @@ from torch._inductor.virtualized import V
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from spyre_inductor.errors import PlanError
+from spyre_inductor.plan.affine import value_range
 from spyre_inductor.plan.expr import IntExpr
 from spyre_inductor.plan.kernel_plan import (
     Bucketize,
@@ -25,11 +26,19 @@ from .dtypes import dtype_name
 
 
 def buffer_arguments(
-    kernel: Any, stages: Sequence[Stage], convert: Callable[[Any], IntExpr]
+    kernel: Any,
+    stages: Sequence[Stage],
+    extents: Mapping[str, IntExpr],
+    convert: Callable[[Any], IntExpr],
 ) -> tuple[BufferArgument, ...]:
-    """One BufferArgument per tensor argument, in the order of `python_argdefs`."""
+    """One BufferArgument per tensor argument, in the order of `python_argdefs`.
+
+    Args:
+        extents: of every axis.
+    """
     argdefs, call_args, _, _ = kernel.args.python_argdefs()
     read, written = _accesses(stages)
+    reach = _static_reach(stages, extents)
     sharing = {
         buf.inner_name: tuple(buf.other_names)
         for buf in kernel.args.inplace_buffers.values()
@@ -49,10 +58,42 @@ def buffer_arguments(
                 access=_access(name in read, name in written),
                 shape=tuple(convert(size) for size in shape),
                 strides=tuple(convert(stride) for stride in strides),
-                storage_elems=convert(elems),
+                storage_elems=_addressable(graph_name, name, convert(elems), reach),
             )
         )
     return tuple(arguments)
+
+
+def _static_reach(
+    stages: Sequence[Stage], extents: Mapping[str, IntExpr]
+) -> dict[str, int]:
+    """Elements that affine loads of known extent need, by buffer."""
+    ranges = {
+        name: (0, extent - 1)
+        for name, extent in extents.items()
+        if isinstance(extent, int)
+    }
+    reach: dict[str, int] = {}
+    for stage in stages:
+        for op in stage.ops:
+            if isinstance(op, (Load, Store)):
+                limits = value_range(op.index, ranges)
+                if limits is not None:
+                    reach[op.buffer] = max(reach.get(op.buffer, 0), limits[1] + 1)
+    return reach
+
+
+def _addressable(
+    graph_name: str, name: str, elems: IntExpr, reach: Mapping[str, int]
+) -> IntExpr:
+    """Elements behind the argument's address.
+
+    An input may be a view of more memory than its own shape spans (as_strided); what the graph
+    reads of it was checked against its storage when the graph was traced.
+    """
+    if graph_name in V.graph.graph_inputs and isinstance(elems, int):
+        return max(elems, reach.get(name, 0))
+    return elems
 
 
 def scalar_arguments(kernel: Any) -> tuple[ScalarArgument, ...]:

@@ -60,7 +60,8 @@ def build_plan(kernel: Any) -> KernelPlan:
         for name, extent in zip(space.reduction, space.reduction_extents)
     )
     tile = schedule.tile(sizes.convert, staged)
-    buffers = buffer_arguments(kernel, final, sizes.convert)
+    extents = {axis.name: axis.extent for axis in (*axes, *reduction_axes)}
+    buffers = buffer_arguments(kernel, final, extents, sizes.convert)
     return KernelPlan(
         name=UNNAMED,
         template="loops",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from spyre_inductor.errors import PlanError
 
 from . import kernel_plan as kp
+from .affine import Range, is_injective, linear_form, value_range
+from .expr import IntExpr
 from .limits import CORES, LX_BUDGET_BYTES
 from .op_table import COMPUTE_OPS
 from .operations import results, uses
+from .typing_rules import COMPUTE_TYPES, typing_error
 
 
 def verify(plan: kp.KernelPlan) -> kp.KernelPlan:
@@ -16,100 +21,160 @@ def verify(plan: kp.KernelPlan) -> kp.KernelPlan:
     Raises:
         PlanError: names the kernel, the operation and the broken rule.
     """
-    _check_names(plan)
-    _check_values(plan)
-    _check_schedule(plan)
+    for problem in problems(plan):
+        raise PlanError(f"kernel {plan.name}: {problem}")
     return plan
 
 
-def _fail(plan: kp.KernelPlan, message: str) -> None:
-    raise PlanError(f"kernel {plan.name}: {message}")
+def problems(plan: kp.KernelPlan) -> Iterator[str]:
+    """Everything that is wrong with `plan`, in words."""
+    yield from _name_problems(plan)
+    yield from _value_problems(plan)
+    yield from _schedule_problems(plan)
+    yield from _access_problems(plan)
 
 
-def _check_names(plan: kp.KernelPlan) -> None:
+def _name_problems(plan: kp.KernelPlan) -> Iterator[str]:
     names = [b.name for b in plan.buffers] + [s.name for s in plan.scalars]
     names += [a.name for a in (*plan.axes, *plan.reduction_axes)]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
-        _fail(plan, f"names are used twice: {sorted(repeated)}")
-    for axis in plan.axes:
-        if axis.kind != "parallel":
-            _fail(
-                plan, f"axis {axis.name} is of kind {axis.kind!r} among parallel axes"
-            )
-    for axis in plan.reduction_axes:
-        if axis.kind != "reduction":
-            _fail(plan, f"axis {axis.name} is of kind {axis.kind!r} among reductions")
+        yield f"names are used twice: {sorted(repeated)}"
+    for axes, kind in ((plan.axes, "parallel"), (plan.reduction_axes, "reduction")):
+        for axis in axes:
+            if axis.kind != kind:
+                yield f"axis {axis.name} is of kind {axis.kind!r} among {kind} axes"
 
 
-def _check_values(plan: kp.KernelPlan) -> None:
-    parallel = {a.name for a in plan.axes} | {s.name for s in plan.scalars}
+def _value_problems(plan: kp.KernelPlan) -> Iterator[str]:
+    """Undefined and repeated names, misplaced operations, wrong types."""
+    outside = {a.name for a in plan.axes} | {s.name for s in plan.scalars}
     reduction = {a.name for a in plan.reduction_axes}
-    buffers = {b.name: b for b in plan.buffers}
-    defined: set[str] = set()
+    types: dict[str, str] = {}
     lasting: set[str] = set()
     for stage in plan.stages:
         in_loop = isinstance(stage, kp.LoopStage)
         if in_loop and not reduction:
-            _fail(plan, "a LoopStage without reduction axes")
-        visible = set(lasting) | set(plan.tile.staged if in_loop else ())
+            yield "a LoopStage without reduction axes"
+        visible = lasting | outside | (reduction if in_loop else set())
+        visible |= set(types) & set(plan.tile.staged) if in_loop else set()
         for op in stage.ops:
-            known = visible | parallel | (reduction if in_loop else set())
-            unknown = uses(op) - known
+            unknown = uses(op) - visible
             if unknown:
-                _fail(
-                    plan, f"{type(op).__name__} uses undefined {sorted(unknown)}: {op}"
-                )
-            _check_operation(plan, op, buffers, in_loop)
-            for name in results(op):
-                if name in defined:
-                    _fail(plan, f"value {name} is defined twice")
-                defined.add(name)
+                yield f"{type(op).__name__} uses undefined {sorted(unknown)}: {op}"
+                continue
+            yield from _operation_problems(plan, op, types, in_loop)
+            for name, dtype in zip(results(op), _result_types(op)):
+                if name in types:
+                    yield f"value {name} is defined twice"
+                types[name] = dtype
                 visible.add(name)
                 if not in_loop or isinstance(op, kp.Reduce):
                     lasting.add(name)
 
 
-def _check_operation(
-    plan: kp.KernelPlan,
-    op: kp.Operation,
-    buffers: dict[str, kp.BufferArgument],
-    in_loop: bool,
-) -> None:
+def _result_types(op: kp.Operation) -> tuple[str, ...]:
+    if isinstance(op, (kp.Reduce, kp.Scan)):
+        return op.dtypes
+    dtype = getattr(op, "dtype", None)
+    return () if dtype is None else (dtype,)
+
+
+def _operation_problems(
+    plan: kp.KernelPlan, op: kp.Operation, types: dict[str, str], in_loop: bool
+) -> Iterator[str]:
+    buffers = {b.name: b for b in plan.buffers}
+    kind = type(op).__name__
     if isinstance(op, (kp.Load, kp.Store)) and op.buffer not in buffers:
-        _fail(plan, f"{type(op).__name__} of unknown buffer {op.buffer}")
-    if isinstance(op, kp.Store) and buffers[op.buffer].access == "read":
-        _fail(plan, f"stores to {op.buffer}, which is declared read-only")
+        yield f"{kind} of unknown buffer {op.buffer}"
+    elif isinstance(op, kp.Store) and buffers[op.buffer].access == "read":
+        yield f"stores to {op.buffer}, which is declared read-only"
+    elif isinstance(op, kp.Load) and buffers[op.buffer].access == "write":
+        yield f"loads from {op.buffer}, which is declared write-only"
     if isinstance(op, (kp.Reduce, kp.Scan)) and not in_loop:
-        _fail(plan, f"{type(op).__name__} outside a LoopStage")
+        yield f"{kind} outside a LoopStage"
     if isinstance(op, (kp.CheckBounds, kp.Assert)) and op.check >= len(plan.checks):
-        _fail(plan, f"check {op.check} has no message")
+        yield f"check {op.check} has no message"
+    for dtype in _result_types(op):
+        if dtype not in COMPUTE_TYPES:
+            yield f"{kind} gives {dtype}, which is not a compute type: {op}"
     if isinstance(op, kp.Compute):
-        if op.op not in COMPUTE_OPS:
-            _fail(plan, f"unknown operator {op.op}")
-        if len(op.args) != COMPUTE_OPS[op.op][0]:
-            _fail(plan, f"{op.op} has {len(op.args)} operands: {op}")
+        yield from _compute_problems(op, types)
 
 
-def _check_schedule(plan: kp.KernelPlan) -> None:
+def _compute_problems(op: kp.Compute, types: dict[str, str]) -> Iterator[str]:
+    if op.op not in COMPUTE_OPS:
+        yield f"unknown operator {op.op}"
+        return
+    error = typing_error(op.op, [types[name] for name in op.args], op.dtype)
+    if error:
+        yield f"{op.op} {error}: {op}"
+
+
+def _schedule_problems(plan: kp.KernelPlan) -> Iterator[str]:
     names = tuple(axis.name for axis in plan.axes)
     division = plan.division
-    is_prefix = names[: len(division.axes)] == division.axes
-    if not is_prefix:
-        _fail(plan, f"division over {division.axes} is no prefix of the axes {names}")
+    if names[: len(division.axes)] != division.axes:
+        yield f"division over {division.axes} is no prefix of the axes {names}"
     if not 1 <= division.cores <= CORES:
-        _fail(plan, f"division over {division.cores} cores; the card has {CORES}")
+        yield f"division over {division.cores} cores; the card has {CORES}"
+    if division.cores > 1 and not division.axes:
+        yield f"{division.cores} cores divide no axis: each would do all the work"
     if division.grain < 1:
-        _fail(plan, f"division in units of {division.grain} points")
+        yield f"division in units of {division.grain} points"
     if plan.tile.bytes > LX_BUDGET_BYTES:
-        _fail(
-            plan,
+        yield (
             f"a tile of {plan.tile.bytes} bytes exceeds the LX budget of"
-            f" {LX_BUDGET_BYTES}; choose smaller tile extents",
+            f" {LX_BUDGET_BYTES}; choose smaller tile extents or stage less"
         )
     all_axes = set(names) | {axis.name for axis in plan.reduction_axes}
     if plan.lane_axis is not None and plan.lane_axis not in all_axes:
-        _fail(plan, f"lane axis {plan.lane_axis} is not an axis")
+        yield f"lane axis {plan.lane_axis} is not an axis"
     tiled = {name for name, _ in plan.tile.extents}
     if tiled - all_axes:
-        _fail(plan, f"tile of unknown axes {sorted(tiled - all_axes)}")
+        yield f"tile of unknown axes {sorted(tiled - all_axes)}"
+
+
+def _access_problems(plan: kp.KernelPlan) -> Iterator[str]:
+    """Affine accesses outside of a buffer; parallel points that store to one place."""
+    extents = {
+        axis.name: axis.extent
+        for axis in (*plan.axes, *plan.reduction_axes)
+        if isinstance(axis.extent, int)
+    }
+    if any(extent == 0 for extent in extents.values()):
+        return
+    ranges: dict[str, Range] = {n: (0, extent - 1) for n, extent in extents.items()}
+    sizes = {b.name: b.storage_elems for b in plan.buffers}
+    parallel = {a.name: extents.get(a.name) for a in plan.axes}
+    for stage in plan.stages:
+        for op in stage.ops:
+            if not isinstance(op, (kp.Load, kp.Store)):
+                continue
+            if not (isinstance(op, kp.Load) and op.mask is not None):
+                yield from _bounds_problems(op, sizes[op.buffer], ranges)
+            if isinstance(op, kp.Store) and op.mode == "plain":
+                yield from _overlap_problems(op, parallel)
+
+
+def _bounds_problems(
+    op: kp.Load | kp.Store, size: IntExpr, ranges: dict[str, Range]
+) -> Iterator[str]:
+    reach = value_range(op.index, ranges)
+    if reach is None or not isinstance(size, int):
+        return
+    if reach[0] < 0 or reach[1] >= size:
+        yield (
+            f"{type(op).__name__} reaches elements {reach[0]}..{reach[1]} of buffer"
+            f" {op.buffer}, which has {size}: {op}"
+        )
+
+
+def _overlap_problems(op: kp.Store, parallel: dict[str, int | None]) -> Iterator[str]:
+    form = linear_form(op.index)
+    if form is None or any(extent is None for extent in parallel.values()):
+        return
+    if set(form.coefficients) <= set(parallel):
+        known = {name: extent or 0 for name, extent in parallel.items()}
+        if not is_injective(form, known):
+            yield f"two points store to one element of {op.buffer}: {op}"

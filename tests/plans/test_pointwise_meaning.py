@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
+
 from tests.support.interpreted_backend import check_against_eager
 
 torch.manual_seed(0)

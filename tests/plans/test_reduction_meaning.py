@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+
 from tests.support.interpreted_backend import check_against_eager
 
 torch.manual_seed(0)

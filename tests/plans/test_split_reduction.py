@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+
 from tests.support.interpreted_backend import check_against_eager
 
 torch.manual_seed(0)
