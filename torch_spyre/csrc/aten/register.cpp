@@ -130,7 +130,7 @@ void register_operators() {
   register_attention(library);
   register_recurrent_cells(library);
   register_fallthroughs();
-  //AC register_autocast(library_for("aten", DispatchKey::AutocastPrivateUse1));
+  register_autocast(library_for("aten", DispatchKey::AutocastPrivateUse1));
   library_for("_", DispatchKey::AutocastPrivateUse1)
       .fallback(torch::CppFunction::makeFallthrough());
   const Operators operators = find_operators();

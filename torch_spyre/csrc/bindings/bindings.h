@@ -10,5 +10,6 @@ bool bind_memory(PyObject* module);
 bool bind_memory_stats(PyObject* module);
 bool bind_memory_history(PyObject* module);
 bool bind_random(PyObject* module);
+bool bind_operators(PyObject* module);
 
 }  // namespace spyre::bindings
