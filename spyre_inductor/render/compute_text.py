@@ -44,13 +44,26 @@ _FUNCTIONS = {
     "bitwise_left_shift": "shift_left({0}, {1})",
     "bitwise_right_shift": "shift_right({0}, {1})",
 }  # fmt: skip
-# Elementary functions, by the header that has them for float32 lanes, scalars and float64.
-_ELEMENTARY = "exp exp2 expm1 log log2 log10 log1p sigmoid tanh erf erfc".split()
+# Functions of one, two or three operands, by the header that declares them.
+_BY_HEADER = {
+    "scalar_math.h": "exp exp2 expm1 log log2 log10 log1p sigmoid tanh erf erfc",
+    "trigonometry.h": "sin cos tan",
+    "libm.h": "sinh cosh asin acos atan asinh acosh atanh lgamma atan2 hypot nextafter fmod "
+    "remainder pow ldexp frexp_mantissa frexp_exponent",
+}
+
+# Headers that have float32 only; the float64 functions are in libm.h.
+_FLOAT32_HEADERS = frozenset(("scalar_math.h", "trigonometry.h"))
+_OPERANDS = {1: "{0}", 2: "{0}, {1}", 3: "{0}, {1}, {2}"}
 
 SPELLINGS: dict[str, Spelling] = {
     **{op: _same(f"{{0}} {sign} {{1}}") for op, sign in _OPERATORS.items()},
     **{op: _same(text) for op, text in _FUNCTIONS.items()},
-    **{op: _same(f"{op}({{0}})", "scalar_math.h") for op in _ELEMENTARY},
+    **{
+        op: _same(f"{op}({_OPERANDS[COMPUTE_OPS[op][0]]})", header)
+        for header, names in _BY_HEADER.items()
+        for op in names.split()
+    },
     "neg": _same("-{0}"),
     "bitwise_not": _same("~{0}"),
     "logical_not": Spelling("!{0}", "~{0}"),
@@ -68,8 +81,7 @@ def spelling(op: str, dtype: str) -> Spelling:
         raise PlanError(
             f"Compute operator {op!r} {known} no C++ spelling (dtype {dtype})"
         )
-    if op == "mul" and dtype == "bool":
-        return SPELLINGS["logical_and"]
-    if op == "add" and dtype == "bool":
-        return SPELLINGS["logical_or"]
-    return SPELLINGS[op]
+    found = SPELLINGS[op]
+    if found.header in _FLOAT32_HEADERS and dtype == "float64":
+        return Spelling(found.scalar, found.lanes, "libm.h")
+    return found

@@ -14,6 +14,7 @@ MEMORY_TYPES: dict[str, str] = {
     "float8_e5m2": "f8e5m2",
     "float8_e4m3fnuz": "f8e4m3fnuz",
     "float8_e5m2fnuz": "f8e5m2fnuz",
+    "float8_e8m0fnu": "f8e8m0fnu",
     "int64": "i64",
     "int32": "i32",
     "int16": "i16",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from spyre_inductor.errors import PlanError
 from spyre_inductor.plan import kernel_plan as kp
 from spyre_inductor.plan.expr import IntExpr, IntOp, symbols
@@ -23,19 +25,14 @@ class OperationRenderer:
         self.lines = lines
         self.lanes = analysis.lanes_in(stage)
         self.headers: set[str] = set()
-        # A value that was checked against bounds is used under its clamped name.
-        self._clamped: dict[str, str] = {}
         self._arrays: set[str] = set()
 
     # --- operands ---------------------------------------------------------------------------
-    def name(self, value: str) -> str:
-        return self._clamped.get(value, value)
-
     def operand(self, value: str, varying: bool) -> str:
         """`value` as lanes or as a scalar."""
         if varying and not self.analysis.value(value).varying:
-            return f"splat({self.name(value)})"
-        return self.name(value)
+            return f"splat({value})"
+        return value
 
     def declare(self, result: str, text: str) -> None:
         value = self.analysis.value(result)
@@ -57,14 +54,14 @@ class OperationRenderer:
     def _indexvalue(self, op: kp.IndexValue) -> None:
         scalar = cpp_types.scalar_type(op.dtype)
         if not self.analysis.value(op.result).varying:
-            text = index_text(op.expr, self.name)
+            text = index_text(op.expr)
             self.declare(
                 op.result, text if scalar in ("i64", "f64") else f"{scalar}({text})"
             )
             return
         stride = self._lane_stride(op.expr)
         if stride is not None:
-            first, step = index_text(op.expr, self.name), index_text(stride, self.name)
+            first, step = index_text(op.expr), index_text(stride)
             self.declare(op.result, f"iota<{scalar}>({first}, {step})")
         else:
             self.declare(op.result, f"by_lane<{scalar}>({self.lane_function(op.expr)})")
@@ -85,7 +82,7 @@ class OperationRenderer:
             if op.mask is None:
                 return f"load({address})"
             zero = cpp_types.literal(0, op.dtype)
-            return f"{self.name(op.mask)} ? load({address}) : {zero}"
+            return f"{op.mask} ? load({address}) : {zero}"
         mask = "" if op.mask is None else f", {self.operand(op.mask, True)}"
         stride = self._lane_stride(op.index)
         if stride == 1:
@@ -93,7 +90,7 @@ class OperationRenderer:
         if stride is not None and not mask:
             if stride == 0:
                 return f"splat(load({address}))"
-            return f"load_strided(lanes, {address}, {index_text(stride, self.name)})"
+            return f"load_strided(lanes, {address}, {index_text(stride)})"
         return f"gather(lanes, {op.buffer}, {self.lane_function(op.index)}{mask})"
 
     def _compute(self, op: kp.Compute) -> None:
@@ -103,7 +100,7 @@ class OperationRenderer:
             self.headers.add(spelled.header)
         args = [self.operand(arg, value.varying) for arg in op.args]
         if op.op == "where" and not self.analysis.value(op.args[0]).varying:
-            args[0] = self.name(op.args[0])
+            args[0] = op.args[0]
         self.declare(
             op.result,
             (spelled.lanes if value.varying else spelled.scalar).format(*args),
@@ -111,7 +108,7 @@ class OperationRenderer:
 
     def _cast(self, op: kp.Cast) -> None:
         source = self.analysis.value(op.value)
-        text = self.name(op.value)
+        text = op.value
         if op.bitcast:
             if op.from_memory is None or op.to_memory is None:
                 raise PlanError(
@@ -141,7 +138,7 @@ class OperationRenderer:
         elif op.mode != "plain":
             raise PlanError(f"{self.plan.name}: unknown store mode {op.mode!r}")
         elif not by_lane:
-            self.lines.add(f"store({address}, {self.name(op.value)});")
+            self.lines.add(f"store({address}, {op.value});")
         else:
             self._store_lanes(op, address)
 
@@ -153,7 +150,7 @@ class OperationRenderer:
         elif stride == 0:
             self.lines.add(f"store({address}, last_lane(lanes, {value}));")
         elif stride is not None:
-            step = index_text(stride, self.name)
+            step = index_text(stride)
             self.lines.add(f"store_strided(lanes, {address}, {step}, {value});")
         else:
             index = self.lane_function(op.index)
@@ -162,38 +159,35 @@ class OperationRenderer:
     def _store_atomic(self, op: kp.Store, by_lane: bool, address: str) -> None:
         self.headers.add("atomic.h")
         if not self.lanes:
-            self.lines.add(f"atomic_add({address}, {self.name(op.value)});")
+            self.lines.add(f"atomic_add({address}, {op.value});")
             return
         index = self.lane_function(op.index)
         value = self.operand(op.value, True)
         self.lines.add(f"atomic_add(lanes, {op.buffer}, {index}, {value});")
 
     def _checkbounds(self, op: kp.CheckBounds) -> None:
-        self.headers.add("checks.h")
-        value = self.analysis.value(op.value)
-        clamped = f"{op.value}_in_bounds"
-        lower = "kNoLower" if op.lower is None else index_text(op.lower, self.name)
-        upper = "kNoUpper" if op.upper is None else index_text(op.upper, self.name)
-        mask = "" if op.mask is None else f", {self.operand(op.mask, value.varying)}"
-        lanes = "lanes, " if value.varying else ""
-        text = (
-            f"check_bounds(args, {lanes}{self.name(op.value)}, {lower}, {upper}, "
-            f"{op.check}{mask})"
-        )
-        kind = cpp_types.lane_type if value.varying else cpp_types.scalar_type
-        if op.value in self._clamped:  # a second check of the same value: a new name
-            clamped = f"{self._clamped[op.value]}_{op.check}"
-        self.lines.add(f"const {kind(value.dtype)} {clamped} = {text};")
-        self._clamped[op.value] = clamped
+        names = (op.value,) if op.mask is None else (op.value, op.mask)
+        lower = "kNoLower" if op.lower is None else index_text(op.lower)
+        upper = "kNoUpper" if op.upper is None else index_text(op.upper)
+        lanes, value, *mask = self._lanes_and_operands(names)
+        args = ", ".join(("args", *lanes, value, lower, upper, str(op.check), *mask))
+        self._leave_unless(f"in_bounds({args})")
 
     def _assert(self, op: kp.Assert) -> None:
-        self.headers.add("checks.h")
-        names = [op.condition] + ([op.mask] if op.mask else [])
+        names = (op.condition,) if op.mask is None else (op.condition, op.mask)
+        lanes, *operands = self._lanes_and_operands(names)
+        args = ", ".join(("args", *lanes, str(op.check), *operands))
+        self._leave_unless(f"holds({args})")
+
+    def _lanes_and_operands(self, names: tuple[str, ...]) -> list[Any]:
         varying = any(self.analysis.value(name).varying for name in names)
-        args = ", ".join(self.operand(name, varying) for name in names)
-        self.lines.add(
-            f"check_true(args, {'lanes, ' if varying else ''}{op.check}, {args});"
-        )
+        lanes = ("lanes",) if varying else ()
+        return [lanes, *(self.operand(name, varying) for name in names)]
+
+    def _leave_unless(self, condition: str) -> None:
+        # Leaves the step before anything out of bounds is touched; the launch has failed.
+        self.headers.add("checks.h")
+        self.lines.add(f"if (!{condition}) return;")
 
     def _random(self, op: kp.Random) -> None:
         self.headers.add("random.h")
@@ -204,22 +198,20 @@ class OperationRenderer:
     def _bucketize(self, op: kp.Bucketize) -> None:
         self.headers.add("bucketize.h")
         varying = self.analysis.value(op.result).varying
-        first = self.operand(op.value, varying)
-        where = self.operand(op.boundary_index, varying)
         scalar = cpp_types.scalar_type(op.dtype)
-        args = [
-            f"{op.boundaries}",
-            index_text(op.boundary_count, self.name),
-            index_text(op.boundary_stride, self.name),
-        ]
-        text = (
-            f"bucketize<{scalar}, {'true' if op.right else 'false'}>({first}, {where}, "
-        )
-        text += ", ".join(args)
+        parts = [op.boundaries]
+        parts += [index_text(e) for e in (op.boundary_count, op.boundary_stride)]
+        operands = [op.value, op.boundary_index]
         if op.sorter is not None and op.sorter_index is not None:
-            stride = index_text(op.sorter_stride or 1, self.name)
-            text += f", {op.sorter}, {self.operand(op.sorter_index, varying)}, {stride}"
-        self.declare(op.result, text + ")")
+            parts += [op.sorter, index_text(op.sorter_stride or 1)]
+            operands.append(op.sorter_index)
+        args = [self.operand(name, varying) for name in operands]
+        args.insert(1, f"Boundaries{{{', '.join(parts)}}}")
+        if varying:
+            args += ["splat(i64(0))"] if op.sorter is None else []
+            args.append("lanes.bits")
+        right = "true" if op.right else "false"
+        self.declare(op.result, f"bucketize<{scalar}, {right}>({', '.join(args)})")
 
     # --- index expressions ------------------------------------------------------------------
     def _address(self, buffer: str, index: IntExpr) -> str:
@@ -227,7 +219,7 @@ class OperationRenderer:
             return buffer  # used with a lane function only
         if index == 0:
             return buffer
-        return f"{buffer} + {factor_text(index, self.name)}"
+        return f"{buffer} + {factor_text(index)}"
 
     def _is_varying_symbol(self, name: str) -> bool:
         return name in self.analysis.values and self.analysis.value(name).varying
@@ -244,14 +236,14 @@ class OperationRenderer:
         """A lambda that gives `index` for lane k."""
         for name in sorted(symbols(index)):
             if self._is_varying_symbol(name):
-                self._declare_array(self.name(name))
+                self._declare_array(name)
 
         def rename(name: str) -> str:
             if self.lanes and name == self.plan.lane_axis:
                 return f"({name} + k)"
             if self._is_varying_symbol(name):
-                return f"{self.name(name)}_at[k]"
-            return self.name(name)
+                return f"{name}_at[k]"
+            return name
 
         return f"[&](i64 k) SPYRE_STEP {{ return {index_text(index, rename)}; }}"
 

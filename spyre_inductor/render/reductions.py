@@ -86,7 +86,7 @@ def _extreme_position(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
 
     def step(renderer: OperationRenderer) -> str:
         in_lanes = across or varying
-        position = index_text(index, renderer.name)
+        position = index_text(index)
         lane_axis = analysis.plan.lane_axis
         if in_lanes:
             stride = (
@@ -95,7 +95,7 @@ def _extreme_position(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
             if stride is None:
                 position = f"by_lane<i64>({renderer.lane_function(index)})"
             else:
-                position = f"iota<i64>({position}, {index_text(stride, renderer.name)})"
+                position = f"iota<i64>({position}, {index_text(stride)})"
         return f"{name}.add({leading}{renderer.operand(op.args[0], in_lanes)}, {position});"
 
     result = f"const {_type('int64', varying)} {op.results[0]} = {name}.position();"

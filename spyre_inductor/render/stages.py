@@ -15,6 +15,7 @@ from .index_text import factor_text, index_text, product
 from .lane_analysis import LaneAnalysis
 from .operations import OperationRenderer, linear_index
 from .reductions import Reduction, reduction_of
+from .scans import render_scan, scan_state
 
 LANES = 16
 
@@ -70,6 +71,10 @@ class StageRenderer:
         for reduction in reductions:
             self.headers.add(reduction.header)
             self.lines.add(reduction.declaration)
+        for op in stage.ops:
+            if isinstance(op, kp.Scan):
+                for line in scan_state(op, self.analysis):
+                    self.lines.add(line)
         with ExitStack() as stack:
             for opening, closing in self._loops(stage, bool(reductions)):
                 stack.enter_context(self.lines.block(opening, closing))
@@ -88,6 +93,8 @@ class StageRenderer:
         for op in stage.ops:
             if isinstance(op, kp.Reduce):
                 self.lines.add(next(pending).step(renderer))
+            elif isinstance(op, kp.Scan):
+                render_scan(op, renderer)
             else:
                 renderer.render(op)
             for result in _results(op):
@@ -116,9 +123,9 @@ class StageRenderer:
             yield head, "});"
 
     def _comment(self, number: int, stage: kp.LoopStage) -> str:
-        kinds = [op.kind for op in stage.ops if isinstance(op, kp.Reduce)]
+        kinds = [op.kind for op in stage.ops if isinstance(op, (kp.Reduce, kp.Scan))]
         along = " * ".join(axis.name for axis in self.plan.reduction_axes)
-        what = f"reduce ({', '.join(kinds)}) along" if kinds else "once more along"
+        what = f"{', '.join(kinds)} along" if kinds else "once more along"
         return f"// Stage {number}: {what} {along}."
 
     # --- values kept in LX ------------------------------------------------------------------

@@ -180,6 +180,23 @@ SPYRE_INLINE LaneArray<T> as_array(const Vec<T>& a) {
   to_array(array.x, a);
   return array;
 }
+SPYRE_INLINE LaneArray<bool> as_array(const Mask& m) {
+  i32 bits[kLanes];
+  to_array(bits, m.bits);
+  LaneArray<bool> array;
+  for (int k = 0; k < kLanes; ++k) array.x[k] = bits[k] != 0;
+  return array;
+}
+template <class T>
+SPYRE_INLINE typename LanesOf<T>::type from_lanes(const LaneArray<T>& array) {
+  if constexpr (__is_same(T, bool)) {
+    i32 bits[kLanes];
+    for (int k = 0; k < kLanes; ++k) bits[k] = array.x[k] ? -1 : 0;
+    return {from_array(bits)};
+  } else {
+    return from_array(array.x);
+  }
+}
 
 // The last lane that exists: what remains when all lanes store to one element.
 template <class L, class T>

@@ -19,7 +19,15 @@ inline constexpr T kLowest = kIsFloat<T>    ? T(-kInf32)
 template <>
 inline constexpr bool kLowest<bool> = false;
 template <class T>
-inline constexpr T kHighest = kIsFloat<T> ? T(kInf32) : T(~kLowest<T>);
+constexpr T highest() {
+  if constexpr (kIsFloat<T>) {
+    return T(kInf32);
+  } else {
+    return T(~kLowest<T>);
+  }
+}
+template <class T>
+inline constexpr T kHighest = highest<T>();
 template <>
 inline constexpr bool kHighest<bool> = true;
 

@@ -53,6 +53,9 @@ struct f8e4m3fnuz {
 struct f8e5m2fnuz {
   u8 bits;
 };
+struct f8e8m0fnu {
+  u8 bits;
+};
 struct bool8 {
   u8 bits;
 };

@@ -99,6 +99,8 @@ SPYRE_INLINE auto widen(const Vec<typename Memory<M>::Raw>& raw) {
     return widen_bf16(raw);
   } else if constexpr (__is_same(M, bool8)) {
     return to_mask(raw);
+  } else if constexpr (requires { Memory<M>::widen(raw); }) {
+    return Memory<M>::widen(raw);  // float8.h
   } else {
     return raw;
   }
@@ -112,6 +114,8 @@ SPYRE_INLINE Vec<typename Memory<M>::Raw> narrow(
     return narrow_bf16(value);
   } else if constexpr (__is_same(M, bool8)) {
     return convert<u8>(value);
+  } else if constexpr (requires { Memory<M>::narrow(value); }) {
+    return Memory<M>::narrow(value);
   } else {
     return value;
   }
