@@ -126,18 +126,18 @@ SPYRE_INLINE bool isinf(T x) {
 }
 
 // --- rounding; integers are whole already --------------------------------------------------------
-#define SPYRE_ROUNDING(NAME, MODE)                       \
-  template <class T, int N>                              \
-  SPYRE_INLINE Pack<T, N> NAME(const Pack<T, N>& a) {    \
-    if constexpr (kIsFloat<T>) {                         \
-      return round_mode<MODE>(a);                        \
-    } else {                                             \
-      return a;                                          \
-    }                                                    \
-  }                                                      \
-  template <Number T>                                    \
-  SPYRE_INLINE T NAME(T x) {                             \
-    return lane(NAME(splat(x)), 0);                      \
+#define SPYRE_ROUNDING(NAME, MODE)                    \
+  template <class T, int N>                           \
+  SPYRE_INLINE Pack<T, N> NAME(const Pack<T, N>& a) { \
+    if constexpr (kIsFloat<T>) {                      \
+      return round_mode<MODE>(a);                     \
+    } else {                                          \
+      return a;                                       \
+    }                                                 \
+  }                                                   \
+  template <Number T>                                 \
+  SPYRE_INLINE T NAME(T x) {                          \
+    return lane(NAME(splat(x)), 0);                   \
   }
 SPYRE_ROUNDING(round, kNearestEven)
 SPYRE_ROUNDING(floor, kFloor)
@@ -233,8 +233,7 @@ SPYRE_INLINE Vec<T> shift_left(const Vec<T>& a, const Vec<T>& count) {
   using U = UnsignedOf<T>;
   const Vec<U> n = bitcast<U>(count), limit = splat<U>(8 * sizeof(T));
   const Mask in_range = n < limit;
-  return where(in_range, bitcast<T>(bitcast<U>(a) << where(in_range, n, splat<U>(0))),
-               splat<T>(0));
+  return where(in_range, bitcast<T>(bitcast<U>(a) << where(in_range, n, splat<U>(0))), splat<T>(0));
 }
 template <Integer T>
 SPYRE_INLINE Vec<T> shift_right(const Vec<T>& a, const Vec<T>& count) {

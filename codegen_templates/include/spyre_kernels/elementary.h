@@ -76,8 +76,8 @@ SPYRE_INLINE LogReduction reduce_to_sqrt2(const f32v& x) {
   const Mask tiny = x < lanes(0x1p-126f);
   const f32v scaled = where(tiny, x * lanes(0x1p24f), x);
   const i32v bits = bitcast<i32>(scaled) - splat<i32>(0x3f3504f3);
-  const f32v exponent = convert_pack<f32>(bits >> splat<i32>(23)) -
-                        where(tiny, lanes(24.0f), lanes(0.0f));
+  const f32v exponent =
+      convert_pack<f32>(bits >> splat<i32>(23)) - where(tiny, lanes(24.0f), lanes(0.0f));
   const f32v m = bitcast<f32>((bits & splat<i32>(0x007fffff)) + splat<i32>(0x3f3504f3));
   return {exponent, m - lanes(1.0f)};
 }

@@ -28,7 +28,8 @@ SPYRE_INLINE f32 widen_f8(u8 bits) {
   using F = FormatOf<M>;
   const u32 magnitude = bits & 0x7f, sign = u32(bits & 0x80) << 24;
   if (F::kFnuz && bits == 0x80) return kNan32;
-  if (__is_same(M, f8e4m3fn) && magnitude == 0x7f) return __builtin_bit_cast(f32, sign | 0x7fc00000);
+  if (__is_same(M, f8e4m3fn) && magnitude == 0x7f)
+    return __builtin_bit_cast(f32, sign | 0x7fc00000);
   if (__is_same(M, f8e5m2) && magnitude > 0x7c) return __builtin_bit_cast(f32, sign | 0x7fc00000);
   if (__is_same(M, f8e5m2) && magnitude == 0x7c) return __builtin_bit_cast(f32, sign | 0x7f800000);
   // The fields at their float32 place; the multiplication sets the bias and handles denormals.
@@ -73,17 +74,17 @@ SPYRE_INLINE u8 narrow_f8<f8e8m0fnu>(f32 x) {
   return u8(exponent + (exponent != 0xff && half && more));
 }
 
-#define SPYRE_FLOAT8(M)                                                               \
-  template <>                                                                         \
-  struct Memory<M> {                                                                  \
-    using Raw = u8;                                                                   \
-    using Scalar = f32;                                                               \
-    static SPYRE_INLINE f32v widen(const u8v& raw) {                                  \
+#define SPYRE_FLOAT8(M)                                                                 \
+  template <>                                                                           \
+  struct Memory<M> {                                                                    \
+    using Raw = u8;                                                                     \
+    using Scalar = f32;                                                                 \
+    static SPYRE_INLINE f32v widen(const u8v& raw) {                                    \
       return each_lane<f32>([](u8 bits) SPYRE_STEP { return widen_f8<M>(bits); }, raw); \
-    }                                                                                 \
-    static SPYRE_INLINE u8v narrow(const f32v& x) {                                   \
-      return each_lane<u8>([](f32 v) SPYRE_STEP { return narrow_f8<M>(v); }, x);      \
-    }                                                                                 \
+    }                                                                                   \
+    static SPYRE_INLINE u8v narrow(const f32v& x) {                                     \
+      return each_lane<u8>([](f32 v) SPYRE_STEP { return narrow_f8<M>(v); }, x);        \
+    }                                                                                   \
   };
 SPYRE_FLOAT8(f8e4m3fn)
 SPYRE_FLOAT8(f8e5m2)

@@ -52,15 +52,15 @@ f32 frexpf(f32, int*);
 }  // namespace libm
 
 // The same function of a scalar and of lanes.
-#define SPYRE_LANEWISE_1(NAME, T, FUNCTION)                              \
-  SPYRE_INLINE T NAME(T x) { return FUNCTION(x); }                       \
-  SPYRE_INLINE Vec<T> NAME(const Vec<T>& x) {                            \
-    return each_lane<T>([](T v) SPYRE_STEP { return FUNCTION(v); }, x);  \
+#define SPYRE_LANEWISE_1(NAME, T, FUNCTION)                             \
+  SPYRE_INLINE T NAME(T x) { return FUNCTION(x); }                      \
+  SPYRE_INLINE Vec<T> NAME(const Vec<T>& x) {                           \
+    return each_lane<T>([](T v) SPYRE_STEP { return FUNCTION(v); }, x); \
   }
-#define SPYRE_LANEWISE_2(NAME, T, FUNCTION)                                              \
-  SPYRE_INLINE T NAME(T x, T y) { return FUNCTION(x, y); }                               \
-  SPYRE_INLINE Vec<T> NAME(const Vec<T>& x, const Vec<T>& y) {                           \
-    return each_lane<T>([](T v, T w) SPYRE_STEP { return FUNCTION(v, w); }, x, y);       \
+#define SPYRE_LANEWISE_2(NAME, T, FUNCTION)                                        \
+  SPYRE_INLINE T NAME(T x, T y) { return FUNCTION(x, y); }                         \
+  SPYRE_INLINE Vec<T> NAME(const Vec<T>& x, const Vec<T>& y) {                     \
+    return each_lane<T>([](T v, T w) SPYRE_STEP { return FUNCTION(v, w); }, x, y); \
   }
 #define SPYRE_BOTH_1(NAME)                   \
   SPYRE_LANEWISE_1(NAME, f32, libm::NAME##f) \

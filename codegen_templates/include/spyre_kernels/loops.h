@@ -74,9 +74,9 @@ struct LxHeap {
   }
   void* take(i64 bytes) { return block = malloc(bytes + kRegisterBytes); }
 };
-#define SPYRE_LX(TYPE, NAME, COUNT)                                                        \
-  LxHeap NAME##_heap;                                                                      \
-  TYPE* const NAME = (TYPE*)(i64((COUNT) * sizeof(TYPE)) <= kLxStackBytes                  \
+#define SPYRE_LX(TYPE, NAME, COUNT)                                                              \
+  LxHeap NAME##_heap;                                                                            \
+  TYPE* const NAME = (TYPE*)(i64((COUNT) * sizeof(TYPE)) <= kLxStackBytes                        \
                                  ? __builtin_alloca_with_align((COUNT) * sizeof(TYPE) + 64, 512) \
                                  : NAME##_heap.take((COUNT) * sizeof(TYPE)))
 

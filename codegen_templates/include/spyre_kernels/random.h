@@ -55,8 +55,7 @@ SPYRE_INLINE f32v philox_randn(const i64v& seed, const i64v& offset) {
 SPYRE_INLINE i64v philox_randint64(const i64v& seed, const i64v& offset, const i64v& low,
                                    const i64v& high) {
   const PhiloxWords words = philox(seed, offset);
-  const u64v number =
-      convert_pack<u64>(words.w0) | (convert_pack<u64>(words.w1) << splat<u64>(32));
+  const u64v number = convert_pack<u64>(words.w0) | (convert_pack<u64>(words.w1) << splat<u64>(32));
   const u64v size = bitcast<u64>(high - low);
   const auto modulo = [](u64 a, u64 b) { return b == 0 ? a : a % b; };
   return bitcast<i64>(each_lane<u64>(modulo, number, size)) + low;

@@ -29,7 +29,12 @@ SPYRE_INLINE f32v sin_core(const f32v& r) {
 SPYRE_INLINE f32v cos_core(const f32v& r) {
   return polynomial(r * r, 2.44677067e-5f, -1.38877297e-3f, 4.16666567e-2f, -5.00000000e-1f, 1.0f);
 }
-SPYRE_INLINE Mask is_far(const f32v& x) { return ~(abs(x) < lanes(1e5f)); }
+#if defined(__FMA__)
+inline constexpr f32 kReducible = 1e5f;
+#else
+inline constexpr f32 kReducible = 0.785f;  // without fused operations the reduction loses digits
+#endif
+SPYRE_INLINE Mask is_far(const f32v& x) { return ~(abs(x) < lanes(kReducible)); }
 
 // sin at quadrant number q: odd ones swap sine and cosine, two of four change sign.
 SPYRE_INLINE f32v sin_at(const f32v& r, const i32v& q) {

@@ -136,8 +136,8 @@ SPYRE_INLINE Pack<T, N * 2> join(const Pack<T, N>& lo, const Pack<T, N>& hi) {
   if constexpr (2 * N * sizeof(T) > kRegisterBytes) {
     return {lo, hi};
   } else if constexpr (N == 8) {
-    return {__builtin_shufflevector(lo.v, hi.v, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
-                                    15)};
+    return {
+        __builtin_shufflevector(lo.v, hi.v, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)};
   } else if constexpr (N == 4) {
     return {__builtin_shufflevector(lo.v, hi.v, 0, 1, 2, 3, 4, 5, 6, 7)};
   } else {
@@ -212,10 +212,10 @@ template <class T>
 SPYRE_INLINE Mask mask_of(const Vec<T>& all_ones_or_zero) {
   return {convert_pack<i32>(all_ones_or_zero)};
 }
-#define SPYRE_COMPARE(OP)                                                                        \
-  template <class T, int N>                                                                      \
-  SPYRE_INLINE Mask operator OP(const Pack<T, N>& a, const Pack<T, N>& b) {                      \
-    return mask_of(map<SignedOf<T>>([](auto x, auto y) { return x OP y; }, a, b));                \
+#define SPYRE_COMPARE(OP)                                                          \
+  template <class T, int N>                                                        \
+  SPYRE_INLINE Mask operator OP(const Pack<T, N>& a, const Pack<T, N>& b) {        \
+    return mask_of(map<SignedOf<T>>([](auto x, auto y) { return x OP y; }, a, b)); \
   }
 SPYRE_COMPARE(<)
 SPYRE_COMPARE(<=)
@@ -244,10 +244,10 @@ SPYRE_INLINE T where(bool m, const T& a, const T& b) {
 }
 
 // --- arithmetic ----------------------------------------------------------------------------------
-#define SPYRE_BINARY(OP)                                                        \
-  template <class T, int N>                                                     \
+#define SPYRE_BINARY(OP)                                                          \
+  template <class T, int N>                                                       \
   SPYRE_INLINE Pack<T, N> operator OP(const Pack<T, N>& a, const Pack<T, N>& b) { \
-    return map<T>([](auto x, auto y) { return x OP y; }, a, b);                 \
+    return map<T>([](auto x, auto y) { return x OP y; }, a, b);                   \
   }
 SPYRE_BINARY(+)
 SPYRE_BINARY(-)
