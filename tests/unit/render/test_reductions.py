@@ -77,9 +77,7 @@ def test_float_reductions(isa: str, lane: str | None, columns: int, kind: str) -
 @pytest.mark.parametrize(
     "dtype", ["int8", "uint8", "int16", "int32", "int64", "float64", "bool"]
 )
-@pytest.mark.parametrize(
-    "kind", [*NUMERIC, "any", "xor_sum", "argmax", "argmin"]
-)
+@pytest.mark.parametrize("kind", [*NUMERIC, "any", "xor_sum", "argmax", "argmin"])
 def test_every_dtype(lane: str | None, dtype: str, kind: str) -> None:
     if (dtype == "bool") != (kind == "any") and not kind.startswith("arg"):
         pytest.skip("any is for bool, the others for numbers")
@@ -129,7 +127,10 @@ def test_welford(isa: str, lane: str | None, columns: int, offset: float) -> Non
     wide = x.astype(np.float64)
     np.testing.assert_allclose(outs["out_ptr0"], wide.mean(1), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(
-        outs["out_ptr1"], wide.var(1) * columns, rtol=2e-4 if offset else 1e-5, atol=1e-3
+        outs["out_ptr1"],
+        wide.var(1) * columns,
+        rtol=2e-4 if offset else 1e-5,
+        atol=1e-3,
     )
     np.testing.assert_array_equal(outs["out_ptr2"], columns)
 
@@ -140,12 +141,16 @@ def test_welford_combine(lane: str | None) -> None:
     index = row_major([("x0", rows), ("r0_0", columns)])
     loads = [kp.Load(f"a{i}", f"in_ptr{i}", index, "float32") for i in range(3)]
     names = ("mean", "m2", "weight")
-    reduce_op = kp.Reduce(names, "welford_combine", ("a0", "a1", "a2"), ("float32",) * 3)
+    reduce_op = kp.Reduce(
+        names, "welford_combine", ("a0", "a1", "a2"), ("float32",) * 3
+    )
     stores = [kp.Store(f"out_ptr{i}", "x0", name) for i, name in enumerate(names)]
     buffers = [
         plans.buffer(f"in_ptr{i}", "float32", "read", (rows, columns)) for i in range(3)
     ]
-    buffers += [plans.buffer(f"out_ptr{i}", "float32", "write", (rows,)) for i in range(3)]
+    buffers += [
+        plans.buffer(f"out_ptr{i}", "float32", "write", (rows,)) for i in range(3)
+    ]
     plan = plans.kernel(
         "combine", buffers, [kp.LoopStage((*loads, reduce_op)), kp.PointStage(tuple(stores))],
         plans.parallel(x0=rows), plans.reduction(r0_0=columns), lane_axis=lane,
