@@ -5,6 +5,7 @@ Runs during `import torch`, so it imports nothing of torch._dynamo or torch._ind
 
 from __future__ import annotations
 
+import functools
 import sys
 
 DEVICE_NAME = "spyre"
@@ -12,15 +13,10 @@ DEVICE_NAME = "spyre"
 # Importable by path, as torch.cuda.memory and its like are.
 _SUBMODULES = ("amp", "graphs", "memory", "nvtx", "random", "streams")
 
-_registered = False
 
-
+@functools.cache
 def autoload() -> None:
     """Renames PrivateUse1 to "spyre" and attaches `torch.spyre`. Safe to call again."""
-    global _registered
-    if _registered:
-        return
-    _registered = True
     import torch
 
     torch.utils.rename_privateuse1_backend(DEVICE_NAME)

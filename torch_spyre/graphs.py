@@ -6,9 +6,10 @@ import gc
 from typing import Any
 
 import torch
+
 from torch_spyre import _C, streams
-from torch_spyre.graphed_callables import make_graphed_callables  # noqa: F401
-from torch_spyre.streams import is_current_stream_capturing  # noqa: F401
+from torch_spyre.graphed_callables import make_graphed_callables
+from torch_spyre.streams import is_current_stream_capturing
 
 __all__ = [
     "SpyreGraph",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+
 from torch_spyre import _C
 from torch_spyre.devices import Device, _get_device_index
 from torch_spyre.memory_history import (  # noqa: F401
@@ -15,8 +16,8 @@ from torch_spyre.memory_history import (  # noqa: F401
     _snapshot,
     memory_snapshot,
 )
-from torch_spyre.memory_pools import MemPool, use_mem_pool  # noqa: F401
-from torch_spyre.memory_summary import memory_summary  # noqa: F401
+from torch_spyre.memory_pools import MemPool, use_mem_pool
+from torch_spyre.memory_summary import memory_summary
 
 __all__ = [
     "MemPool",

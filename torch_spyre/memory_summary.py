@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch_spyre.devices import Device, _get_device_index
 
 _WIDTH = 75
@@ -64,7 +66,9 @@ def memory_summary(device: Device = None, abbreviated: bool = False) -> str:
     index = _get_device_index(device, optional=True)
     stats = memory_stats(index)
 
-    def row(label: str, prefix: str, total: str, format_value) -> str:
+    def row(
+        label: str, prefix: str, total: str, format_value: Callable[[int, int], str]
+    ) -> str:
         cells = [
             format_value(
                 stats.get(f"{prefix}.{column}", 0), stats.get(f"{total}.{column}", 0)

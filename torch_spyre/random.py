@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import torch
 from torch import Tensor
+
 from torch_spyre import _C
 from torch_spyre.devices import Device, _get_device_index
 

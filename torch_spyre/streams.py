@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+
 from torch_spyre import _C
 from torch_spyre.devices import Device, _get_device_index
 
