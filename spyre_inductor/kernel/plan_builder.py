@@ -19,7 +19,12 @@ from spyre_inductor.plan.kernel_plan import (
     Stage,
     Store,
 )
-from spyre_inductor.plan.operations import index_expressions, map_indices
+from spyre_inductor.plan.operations import (
+    index_expressions,
+    map_indices,
+    operands,
+    results,
+)
 
 from .arguments import buffer_arguments, scalar_arguments
 from .axes import TreeAxes, axes_of_tree
@@ -29,9 +34,12 @@ from .recompute import stage_costly_values
 from .recorder import PendingStore
 from .source_notes import source_notes
 from .staging import STAGED_BYTES_LIMIT, staged_bytes
-from .tiling import IterationSpace, choose_schedule
+from .tiling import IterationSpace, choose_schedule, reads_rows
+from .two_pass_variance import two_pass_variance
 
 _SIZES = (SymT.SIZE, SymT.PRECOMPUTED_SIZE, SymT.UNBACKED_INT)
+# Longer rows leave the nearest caches between two passes.
+_TWO_PASS_ROW_BYTES = 1 << 18
 # Filled in by the scheduling once the kernel has a name.
 UNNAMED = "unnamed"
 
@@ -123,15 +131,33 @@ def _settled(op: Operation) -> Operation:
 def _staged(
     kernel: Any, space: IterationSpace, stages: list[Stage]
 ) -> tuple[list[Stage], tuple[str, ...], int]:
-    """Stages with costly recomputation replaced, the staged values, and their LX bytes."""
+    """Stages in which later loops find earlier loops' values in LX, those values, their bytes."""
     staging = kernel.staging
     row = staged_bytes(sympy.Mul(*space.reduction_extents), 4)
-    room = 0 if row is None else (STAGED_BYTES_LIMIT - staging.bytes) // max(1, row)
+    if row is None or not space.reduction:
+        return stages, tuple(staging.names), staging.bytes
+    room = (STAGED_BYTES_LIMIT - staging.bytes) // max(1, row)
     written = {op.buffer for s in stages for op in s.ops if isinstance(op, Store)}
-    restaged = stage_costly_values(stages, written, room)
+    names = tuple(staging.names)
+    if row <= _TWO_PASS_ROW_BYTES and reads_rows(kernel, space, stages):
+        two_pass = two_pass_variance(stages, row // 4, written, room)
+        stages, names = two_pass.stages, (*names, *two_pass.staged)
+    room -= len(names) - len(staging.names)
+    restaged = stage_costly_values(stages, written, names, room)
     kept = remove_dead_code(restaged.stages)
-    total = staging.bytes + (row or 0) * len(restaged.staged)
-    return kept, (*staging.names, *restaged.staged), total
+    used = _used_across_loops(kept, (*names, *restaged.staged))
+    extra = sum(1 for name in used if name not in staging.names)
+    return kept, used, staging.bytes + row * extra
+
+
+def _used_across_loops(stages: list[Stage], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of `names` that a later stage than their own uses."""
+    used: set[str] = set()
+    for stage in stages:
+        defined = {name for op in stage.ops for name in results(op)}
+        for op in stage.ops:
+            used.update(set(operands(op)) - defined)
+    return tuple(name for name in names if name in used)
 
 
 def _axes(kernel: Any, stages: list[Stage]) -> list[tuple[Any, TreeAxes]]:

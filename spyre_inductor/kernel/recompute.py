@@ -45,12 +45,13 @@ class Restaged:
 
 
 def stage_costly_values(
-    stages: Sequence[Stage], written: set[str], room: int
+    stages: Sequence[Stage], written: set[str], in_lx: Sequence[str], room: int
 ) -> Restaged:
     """Replaces costly recomputation in later loops by values of earlier ones.
 
     Args:
         written: buffers that the kernel stores to; loads of them are not compared.
+        in_lx: values that are kept in LX already: later loops use them for nothing.
         room: how many more values fit LX.
     """
     first: dict[Operation, str] = {}
@@ -74,15 +75,16 @@ def stage_costly_values(
                     cost.get(n, False) for n in operands(op)
                 )
                 home.setdefault(known, number)
-                if cost[name] and home[known] < number:
+                if (cost[name] or known in in_lx) and home[known] < number:
                     renamed[name] = known
             ops.append(op)
         roots = _roots(ops, renamed) if loop else []
         for name in roots:
             source = renamed[name]
-            if source not in staged and len(staged) < room:
+            if source not in (*staged, *in_lx) and len(staged) < room:
                 staged.append(source)
-        usable = {n: s for n, s in renamed.items() if s in staged and n in roots}
+        kept = (*staged, *in_lx)
+        usable = {n: s for n, s in renamed.items() if s in kept and n in roots}
         result.append(_renamed(stage, usable))
     return Restaged(result, tuple(staged))
 

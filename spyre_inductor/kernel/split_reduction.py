@@ -41,7 +41,7 @@ _COMBINED_BY = {
 }
 _SPLIT_AXIS = "s0"
 # A slice of fewer points is not worth a core.
-_POINTS_PER_SLICE = 4096
+_POINTS_PER_SLICE = 1 << 15
 # Units of a slice, so that slices start on sticks.
 _SLICE_UNIT = 64
 

@@ -28,6 +28,8 @@ from .staging import MAX_LANES, STAGED_BYTES_LIMIT
 # Below this many operations a core is not worth waking.
 _WORK_PER_CORE = 1 << 14
 _UNKNOWN_SIZE = 4096
+# With fewer, a reduction is cut along its rows rather than over them.
+_FEW_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,13 @@ def choose_schedule(
     division = _division(space, points, op_count, lane, accesses)
     extents, size = _tile(space, points, accesses, staged_bytes)
     return Schedule(lane, division, extents, size)
+
+
+def reads_rows(kernel: Any, space: IterationSpace, stages: Sequence[Stage]) -> bool:
+    """Whether lanes run along a reduction axis, over several rows."""
+    lane = _lane_axis(space, list(_accesses(kernel, stages)))
+    rows = math.prod(_hint(extent) for extent in space.parallel_extents)
+    return lane in space.reduction and rows >= _FEW_ROWS
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def test_two_kernels_equal_eager(name: str) -> None:
     plans = check_against_eager(function, *inputs)
     assert [plan.name.rsplit("_", 1)[-1] for plan in plans] == ["partial", "combine"]
     partial, combine = plans
-    assert partial.division.axes == ("s0",) and partial.division.cores > 4
+    assert partial.division.axes == ("s0",) and partial.division.cores >= 2
     assert combine.reduction_axes[0].extent == partial.division.cores
 
 
