@@ -37,15 +37,29 @@ def test_an_operation_survives(op: kp.Operation) -> None:
     assert copy == op and repr(copy) == repr(op)
 
 
-def test_a_launch_plan_survives() -> None:
-    plan = lp.LaunchPlan(
-        name="graph",
-        sizes=("s0",),
-        slots=(lp.TensorSlot("a", "float32", ("s0",), (1,), "input"),),
-        steps=(lp.AllocateStep(1, IntOp("mul", (4, "s0"))), lp.KernelStep("k", (0, 1))),
-        outputs=(1,),
-    )
-    assert from_json(to_json(plan)) == plan
+@pytest.mark.parametrize(
+    "part",
+    [
+        lp.SizeSource("s0", 0, "size", 1),
+        lp.Memory("temporary", IntOp("mul", (4, "s0"))),
+        lp.TensorSlot("buf0", 0, "float32", ("s0",), (1,)),
+        lp.KernelStep("k", (0, 1), ("s0",)),
+        lp.ExternStep(
+            "aten::addmm",
+            "out",
+            (
+                lp.SlotArgument(0),
+                lp.ListArgument((1, lp.SizeArgument("s0"))),
+                None,
+                1.5,
+            ),
+            (lp.Result(1, (0,)),),
+        ),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_a_part_of_a_launch_plan_survives(part: object) -> None:
+    assert from_json(to_json(part)) == part
 
 
 def test_equal_plans_give_equal_text() -> None:
