@@ -1,4 +1,5 @@
-// A test runner in one header: TEST(name) { CHECK(...); }. No framework, so that layer 0 needs g++ only.
+// A test runner in one header: TEST(name) { CHECK(...); }. No framework, so that layer 0 needs g++
+// only.
 #pragma once
 #include <cstdio>
 #include <sstream>
@@ -50,9 +51,10 @@ inline void contains(const std::string& text, const std::string& part, const cha
   if (!(condition)) check::fail(__FILE__, __LINE__, "failed: " #condition)
 #define CHECK_EQ(a, b) check::equal((a), (b), #a " == " #b, __FILE__, __LINE__)
 #define CHECK_CONTAINS(text, part) check::contains((text), (part), __FILE__, __LINE__)
-#define CHECK_OK(status)                                                                   \
-  if (const auto status_of_check = (status); !status_of_check.is_ok())                     \
+#define CHECK_OK(status)                                               \
+  if (const auto status_of_check = (status); !status_of_check.is_ok()) \
   check::fail(__FILE__, __LINE__, std::string(#status) + ": " + status_of_check.message)
-#define CHECK_CODE(status, wanted)                                                         \
-  if (const auto status_of_check = (status); status_of_check.code != (wanted))             \
-  check::fail(__FILE__, __LINE__, std::string(#status " is not " #wanted ": ") + status_of_check.message)
+#define CHECK_CODE(status, wanted)                                             \
+  if (const auto status_of_check = (status); status_of_check.code != (wanted)) \
+  check::fail(__FILE__, __LINE__,                                              \
+              std::string(#status " is not " #wanted ": ") + status_of_check.message)

@@ -29,7 +29,8 @@ TEST(a_graph_records_instead_of_running_and_replays_in_order) {
   CHECK_OK(may_run_inline(stream.ref, &inline_ok));
   CHECK(!inline_ok);
   for (int i = 0; i < 3; ++i) {
-    CHECK_OK(enqueue(stream.ref, [&log, i] { log.add(i); }, i == 1 ? Engine::kDma : Engine::kCompute));
+    CHECK_OK(
+        enqueue(stream.ref, [&log, i] { log.add(i); }, i == 1 ? Engine::kDma : Engine::kCompute));
   }
   CHECK_OK(graph.capture_end());
   CHECK_OK(synchronize(stream.ref));
@@ -115,8 +116,12 @@ TEST(an_error_in_a_replay_names_the_work) {
   Graph graph;
   bool fails = true, reached = false;
   CHECK_OK(graph.capture_begin(stream.ref, {0, 0}));
-  CHECK_OK(enqueue(stream.ref, [&fails] { if (fails) throw std::runtime_error("oops"); },
-                   Engine::kCompute, "captured_op"));
+  CHECK_OK(enqueue(
+      stream.ref,
+      [&fails] {
+        if (fails) throw std::runtime_error("oops");
+      },
+      Engine::kCompute, "captured_op"));
   CHECK_OK(enqueue(stream.ref, [&reached] { reached = true; }));
   CHECK_OK(graph.capture_end());
   CHECK_OK(graph.replay(stream.ref));

@@ -44,7 +44,8 @@ TEST(options_read_the_environment) {
   const std::string text =
       report({"SPYRE_DEVICE_COUNT=4", "SPYRE_LAUNCH_BLOCKING=1", "SPYRE_POISON_FREED_MEMORY=1",
               "SPYRE_NUM_THREADS=3", "SPYRE_QUEUE_LIMIT=16", "SPYRE_MEMORY_BYTES=64m"});
-  CHECK_CONTAINS(text, "count=4 cards=0,1,2,3, blocking=1 poison=1 threads=3 limit=16 bytes=67108864");
+  CHECK_CONTAINS(text,
+                 "count=4 cards=0,1,2,3, blocking=1 poison=1 threads=3 limit=16 bytes=67108864");
 }
 
 TEST(visible_devices_follow_cuda) {
@@ -58,14 +59,13 @@ TEST(visible_devices_follow_cuda) {
 
 TEST(bad_options_name_the_variable) {
   const std::pair<const char*, const char*> bad[] = {
-      {"SPYRE_DEVICE_COUNT", "two"},   {"SPYRE_DEVICE_COUNT", "65"},
+      {"SPYRE_DEVICE_COUNT", "two"},    {"SPYRE_DEVICE_COUNT", "65"},
       {"SPYRE_LAUNCH_BLOCKING", "yes"}, {"SPYRE_MEMORY_BYTES", "1X"},
-      {"SPYRE_MEMORY_BYTES", "-4G"},   {"SPYRE_MEMORY_BYTES", "99999999999T"},
-      {"SPYRE_NUM_THREADS", "0"},      {"SPYRE_VISIBLE_DEVICES", "0,0"},
+      {"SPYRE_MEMORY_BYTES", "-4G"},    {"SPYRE_MEMORY_BYTES", "99999999999T"},
+      {"SPYRE_NUM_THREADS", "0"},       {"SPYRE_VISIBLE_DEVICES", "0,0"},
       {"SPYRE_VISIBLE_DEVICES", "a"}};
   for (const auto& [variable, value] : bad) {
-    const child::Result result =
-        child::run("print_options", {std::string(variable) + "=" + value});
+    const child::Result result = child::run("print_options", {std::string(variable) + "=" + value});
     CHECK_EQ(result.status, 3);
     CHECK_CONTAINS(result.output, std::string("rejected: ") + variable + "='" + value + "'");
   }

@@ -63,7 +63,8 @@ TEST(a_stream_that_waits_for_dma_does_not_block_others) {
 }
 
 TEST(higher_priority_runs_first) {
-  const StreamRef low = create_stream(0, 0), high = create_stream(0, -1), top = create_stream(0, -9);
+  const StreamRef low = create_stream(0, 0), high = create_stream(0, -1),
+                  top = create_stream(0, -9);
   CHECK_EQ(stream_priority(low), 0);
   CHECK_EQ(stream_priority(top), kHighestPriority);
   auto gate = std::make_shared<Gate>();
@@ -101,8 +102,9 @@ TEST(eight_threads_enqueue_to_shared_streams) {
     threads.emplace_back([&] {
       for (int i = 0; i < 400; ++i) {
         for (int s = 0; s < 2; ++s) {
-          CHECK_OK(enqueue(shared[s], [counter = &counters[s]] { ++*counter; },
-                           i % 2 ? Engine::kCompute : Engine::kDma));
+          CHECK_OK(enqueue(
+              shared[s], [counter = &counters[s]] { ++*counter; },
+              i % 2 ? Engine::kCompute : Engine::kDma));
         }
         if (i % 100 == 0) CHECK_OK(synchronize(shared[0]));
       }

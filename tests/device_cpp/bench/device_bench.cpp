@@ -39,8 +39,6 @@ double best_ns(int rounds, int calls, F body, G after_round) {
 
 void print(const char* what, double ns) { std::printf("%-58s %10.1f ns\n", what, ns); }
 
-
-
 void tiny_kernel(const spyre_kernel_args* args, int core, int) {
   static_cast<int*>(args->buffers[0])[16 * core] += 1;
 }
@@ -91,40 +89,58 @@ int main() {
   print("synchronize_device, idle card",
         best_ns(50, 1000, [] { must(synchronize_device(0)); }, nothing));
   print("enqueue of empty work, 500 in a row",
-        best_ns(200, 500,
-                [] { must(enqueue(kStream, Engine::kCompute, make_work("empty", [] {}))); }, wait));
+        best_ns(
+            200, 500, [] { must(enqueue(kStream, Engine::kCompute, make_work("empty", [] {}))); },
+            wait));
   print("make_work alone", best_ns(50, 1000, [] { (void)make_work("empty", [] {}); }, nothing));
-  print("enqueue + synchronize, engine awake", best_ns(20000, 1, [] {
-          must(enqueue(kStream, Engine::kCompute, make_work("empty", [] {})));
-          must(synchronize(kStream));
-        }, nothing));
-  print("enqueue + synchronize, mean", best_ns(3, 2000, [] {
-          must(enqueue(kStream, Engine::kCompute, make_work("empty", [] {})));
-          must(synchronize(kStream));
-        }, nothing));
+  print("enqueue + synchronize, engine awake",
+        best_ns(
+            20000, 1,
+            [] {
+              must(enqueue(kStream, Engine::kCompute, make_work("empty", [] {})));
+              must(synchronize(kStream));
+            },
+            nothing));
+  print("enqueue + synchronize, mean",
+        best_ns(
+            3, 2000,
+            [] {
+              must(enqueue(kStream, Engine::kCompute, make_work("empty", [] {})));
+              must(synchronize(kStream));
+            },
+            nothing));
   Event event(0);
-  print("event record, idle stream", best_ns(50, 1000, [&] { must(event.record(kStream)); }, nothing));
+  print("event record, idle stream",
+        best_ns(50, 1000, [&] { must(event.record(kStream)); }, nothing));
   print("event wait, complete", best_ns(50, 1000, [&] { must(event.wait(kStream)); }, nothing));
 
   CachingAllocator& allocator = CachingAllocator::of(0);
   for (std::size_t nbytes : {std::size_t{512}, std::size_t{100'000}, std::size_t{8} << 20}) {
     char text[64];
     std::snprintf(text, sizeof(text), "allocate + free, %zu bytes", nbytes);
-    print(text, best_ns(100, 1000, [&] {
-            void* address = nullptr;
-            must(allocator.allocate(nbytes, 0, &address));
-            allocator.free(address);
-          }, nothing));
+    print(text, best_ns(
+                    100, 1000,
+                    [&] {
+                      void* address = nullptr;
+                      must(allocator.allocate(nbytes, 0, &address));
+                      allocator.free(address);
+                    },
+                    nothing));
   }
   std::vector<void*> live(1000);
   void* base = nullptr;
   std::size_t size = 0, next = 0;
   for (void*& address : live) must(allocator.allocate(1000, 0, &address));
   print("find_block, base address among 1000 blocks",
-        best_ns(100, 1000, [&] { allocator.find_block(live[next++ % 1000], &base, &size); }, nothing));
-  print("find_block, inner address among 1000 blocks", best_ns(100, 1000, [&] {
-          allocator.find_block(static_cast<char*>(live[next++ % 1000]) + 500, &base, &size);
-        }, nothing));
+        best_ns(
+            100, 1000, [&] { allocator.find_block(live[next++ % 1000], &base, &size); }, nothing));
+  print("find_block, inner address among 1000 blocks",
+        best_ns(
+            100, 1000,
+            [&] {
+              allocator.find_block(static_cast<char*>(live[next++ % 1000]) + 500, &base, &size);
+            },
+            nothing));
   int found = 0;
   print("device_of_address",
         best_ns(100, 1000, [&] { found += device_of_address(live[next++ % 1000]); }, nothing));

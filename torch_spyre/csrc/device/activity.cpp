@@ -11,9 +11,7 @@ std::atomic<std::uint64_t> correlations{0};
 
 }  // namespace
 
-void set_activity_sink(ActivitySink sink) {
-  current_sink.store(sink, std::memory_order_release);
-}
+void set_activity_sink(ActivitySink sink) { current_sink.store(sink, std::memory_order_release); }
 
 bool activity_enabled() { return current_sink.load(std::memory_order_relaxed) != nullptr; }
 

@@ -11,8 +11,8 @@ struct Activity {
   std::string name;
   StreamRef stream;
   Engine engine = Engine::kCompute;
-  bool inline_run = false;            // ran on the calling thread
-  std::uint64_t correlation = 0;      // value of next_correlation() at enqueue
+  bool inline_run = false;        // ran on the calling thread
+  std::uint64_t correlation = 0;  // value of next_correlation() at enqueue
   std::int64_t enqueued_ns = 0, started_ns = 0, finished_ns = 0;  // steady clock
 };
 

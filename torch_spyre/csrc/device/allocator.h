@@ -26,8 +26,8 @@ struct AllocatorStats {  // [StatKind]; names follow torch.cuda.memory_stats
   StatValue allocated_bytes[3], reserved_bytes[3], active_bytes[3], inactive_split_bytes[3],
       requested_bytes[3];
   StatValue oversize_allocations, oversize_segments;
-  std::int64_t num_alloc_retries = 0, num_ooms = 0, num_sync_all_streams = 0,
-               num_device_alloc = 0, num_device_free = 0, max_split_size = -1;
+  std::int64_t num_alloc_retries = 0, num_ooms = 0, num_sync_all_streams = 0, num_device_alloc = 0,
+               num_device_free = 0, max_split_size = -1;
 };
 
 struct BlockInfo {
@@ -70,15 +70,23 @@ class CachingAllocator {
 
   // Allocations for which `filter(stream)` holds go to `pool` until end. As in CUDA's allocator the
   // filter is asked on the allocating thread, under the allocator's lock: a filter that means one
-  // thread only compares thread ids. The first begin makes the pool; release_pool() undoes one begin
-  // and after the last one the pool's cached memory may be trimmed.
+  // thread only compares thread ids. The first begin makes the pool; release_pool() undoes one
+  // begin and after the last one the pool's cached memory may be trimmed.
   void begin_allocate_to_pool(MempoolId pool, std::function<bool(StreamId)> filter);
   void end_allocate_to_pool(MempoolId pool);
   void release_pool(MempoolId pool);
 
   // Trace of allocations for memory history and the profiler; called without the lock held.
-  enum class TraceKind { kAlloc, kFreeRequested, kFreeCompleted, kSegmentAlloc, kSegmentFree, kOom };
-  using Tracer = std::function<void(TraceKind, std::uintptr_t address, std::size_t nbytes, StreamId)>;
+  enum class TraceKind {
+    kAlloc,
+    kFreeRequested,
+    kFreeCompleted,
+    kSegmentAlloc,
+    kSegmentFree,
+    kOom
+  };
+  using Tracer =
+      std::function<void(TraceKind, std::uintptr_t address, std::size_t nbytes, StreamId)>;
   void set_tracer(Tracer tracer);  // empty removes it
 
   struct Impl;

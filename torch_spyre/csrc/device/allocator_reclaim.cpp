@@ -65,15 +65,15 @@ Status CachingAllocator::Impl::release_cached(Locked& locked, const Mempool* onl
   locked.unlock();
   const Status drained_early = drain_device(device);  // so that pending frees can complete
   locked.lock();
-  if (!drained_early.is_ok()) return Status::ok();    // engine thread: nothing may be unmapped
+  if (!drained_early.is_ok()) return Status::ok();  // engine thread: nothing may be unmapped
   finish_pending_frees(locked);
 
   std::vector<std::unique_ptr<Segment>> leaving;
   for (auto entry = segments.begin(); entry != segments.end();) {
     Segment& segment = *entry->second;
     Pool& pool = *segment.pool;
-    const bool trimmed = only != nullptr ? pool.owner == only
-                                         : pool.owner == &default_pool || pool.owner->uses == 0;
+    const bool trimmed =
+        only != nullptr ? pool.owner == only : pool.owner == &default_pool || pool.owner->uses == 0;
     if (!trimmed || !segment.wholly_free()) {
       ++entry;
       continue;

@@ -32,7 +32,8 @@ void publish(int device, std::uintptr_t begin, std::uintptr_t end) {
 }
 
 void* reserve(std::size_t nbytes) {
-  void* address = mmap(nullptr, nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* address =
+      mmap(nullptr, nbytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return address == MAP_FAILED ? nullptr : address;
 }
 

@@ -1,4 +1,5 @@
-// Blocks and segments: the pieces of a card's memory. Internal to the allocator; its lock guards them.
+// Blocks and segments: the pieces of a card's memory. Internal to the allocator; its lock guards
+// them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,9 +23,9 @@ struct Block {
   Block *previous = nullptr, *next = nullptr;            // by address, inside the segment
   Block *free_previous = nullptr, *free_next = nullptr;  // in a bin of FreeIndex
   bool allocated = false;
-  bool active = false;                                   // allocated, or waits for other streams
+  bool active = false;  // allocated, or waits for other streams
   std::uint64_t history_id = 0;
-  std::vector<StreamRef> users;                          // record_stream() since the allocation
+  std::vector<StreamRef> users;  // record_stream() since the allocation
 };
 
 // One commit of the arena.

@@ -20,8 +20,8 @@ inline constexpr int kEngineCount = 2;
 // Streams whose head one engine may run now. Guarded by the card's mutex, except for the atomics.
 struct EngineQueue {
   std::array<std::deque<StreamState*>, kPriorityLevels> ready;  // [0] is the highest priority
-  std::atomic<int> ready_count{0};            // read by the engine while it spins
-  std::atomic<std::uint32_t> signal{0};       // futex word of the engine
+  std::atomic<int> ready_count{0};                              // read by the engine while it spins
+  std::atomic<std::uint32_t> signal{0};                         // futex word of the engine
   bool sleeping = false;
   Spinner idle_spin;
   std::atomic<bool> started{false};
@@ -34,15 +34,15 @@ struct Card {
   std::mutex mutex;
   std::array<EngineQueue, kEngineCount> engines;
 
-  std::atomic<std::uint32_t> queued{0};       // items queued or running, all streams
-  std::atomic<std::uint32_t> errors{0};       // streams with kHasError
-  std::atomic<std::uint32_t> captures{0};     // streams with kCapturing
-  Spinner wait_spin;                          // of host threads that synchronize
-  std::uint32_t room_waiters = 0;             // threads blocked on a full queue
-  std::atomic<std::uint32_t> room{0};         // their futex word
+  std::atomic<std::uint32_t> queued{0};    // items queued or running, all streams
+  std::atomic<std::uint32_t> errors{0};    // streams with kHasError
+  std::atomic<std::uint32_t> captures{0};  // streams with kCapturing
+  Spinner wait_spin;                       // of host threads that synchronize
+  std::uint32_t room_waiters = 0;          // threads blocked on a full queue
+  std::atomic<std::uint32_t> room{0};      // their futex word
 
   std::array<std::atomic<StreamState*>, kStreamSlots> slots{};
-  int slot_count = 0;                         // slots ever used
+  int slot_count = 0;  // slots ever used
   std::vector<int> free_slots;
   std::array<std::uint32_t, kPriorityLevels> next_pool_stream{};
 

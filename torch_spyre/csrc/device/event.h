@@ -13,10 +13,10 @@ namespace spyre::device {
 class Event {
  public:
   explicit Event(int device, bool timing = false);
-  Status record(StreamRef stream);           // kInvalidArgument when stream.device != device()
-  Status wait(StreamRef stream) const;       // the stream (of any card) waits; host does not
+  Status record(StreamRef stream);      // kInvalidArgument when stream.device != device()
+  Status wait(StreamRef stream) const;  // the stream (of any card) waits; host does not
   bool query() const;
-  Status synchronize() const;                // returns the error that the recorded work left
+  Status synchronize() const;  // returns the error that the recorded work left
   // Milliseconds between two completed timing events, on the engines' clock.
   static Status elapsed_ms(const Event& start, const Event& end, double* ms);
   int device() const;

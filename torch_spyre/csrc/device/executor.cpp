@@ -96,7 +96,8 @@ StreamState* next_stream(EngineQueue& queue, std::unique_lock<std::mutex>& lock)
     const bool found = queue.idle_spin.spin(
         [&queue] { return queue.ready_count.load(std::memory_order_acquire) > 0; });
     lock.lock();
-    if (found || queue.ready_count.load(std::memory_order_relaxed) > 0 || engines_stopped()) continue;
+    if (found || queue.ready_count.load(std::memory_order_relaxed) > 0 || engines_stopped())
+      continue;
     queue.sleeping = true;
     const std::uint32_t seen = queue.signal.load(std::memory_order_relaxed);
     lock.unlock();
@@ -108,8 +109,8 @@ StreamState* next_stream(EngineQueue& queue, std::unique_lock<std::mutex>& lock)
 
 void engine_main(Card& card, Engine engine) {
   is_engine = true;
-  const std::string name = "spyre" + std::to_string(card.device) +
-                           (engine == Engine::kCompute ? "-compute" : "-dma");
+  const std::string name =
+      "spyre" + std::to_string(card.device) + (engine == Engine::kCompute ? "-compute" : "-dma");
   pthread_setname_np(pthread_self(), name.c_str());
   // Also bounds the teams of operators that run here: one team, one size.
   omp_set_num_threads(engine == Engine::kCompute ? options().num_threads : 1);

@@ -7,8 +7,8 @@ namespace spyre::device {
 // Starts the engine's thread when it does not run yet. Without the card's mutex held.
 Status start_engine(Card& card, Engine engine);
 
-// For upkeep of layer 0: never blocks, raises no error. Drops the work when the stream has an error,
-// captures or was destroyed.
+// For upkeep of layer 0: never blocks, raises no error. Drops the work when the stream has an
+// error, captures or was destroyed.
 void enqueue_if_open(StreamRef stream, Engine engine, std::unique_ptr<Work> work);
 
 // True on a thread that runs queued work of any card.

@@ -1,6 +1,7 @@
-// Note [Captured order]: a graph is the captured work in the order in which the host issued it, over
-// the captured stream and all streams that joined through events. That order respects every event,
-// because a wait is issued after its record, so replay needs neither events nor several engines.
+// Note [Captured order]: a graph is the captured work in the order in which the host issued it,
+// over the captured stream and all streams that joined through events. That order respects every
+// event, because a wait is issued after its record, so replay needs neither events nor several
+// engines.
 #include "graph.h"
 
 #include <utility>
@@ -133,8 +134,7 @@ Status Graph::replay(StreamRef stream) {
     }
     works = state_->works;
   }
-  return enqueue(stream, Engine::kCompute,
-                 std::make_unique<GraphReplay>(std::move(works), stream));
+  return enqueue(stream, Engine::kCompute, std::make_unique<GraphReplay>(std::move(works), stream));
 }
 
 void Graph::reset() {

@@ -12,7 +12,8 @@ class Graph {
  public:
   Graph();
   ~Graph();
-  // While a stream captures, may_run_inline() says no and every synchronising call returns kCapture.
+  // While a stream captures, may_run_inline() says no and every synchronising call returns
+  // kCapture.
   Status capture_begin(StreamRef stream, MempoolId pool);
   Status capture_end();
   Status replay(StreamRef stream);  // one entry of the stream, all work in captured order

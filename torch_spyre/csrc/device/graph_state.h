@@ -23,8 +23,8 @@ struct Graph::State {
   std::atomic<bool> capturing{false};
   std::mutex mutex;  // guards the rest
   MempoolId pool{0, 0};
-  std::shared_ptr<CapturedWorks> works;   // constant after capture_end()
-  std::vector<StreamState*> streams;      // the captured stream and those that joined through events
+  std::shared_ptr<CapturedWorks> works;  // constant after capture_end()
+  std::vector<StreamState*> streams;     // the captured stream and those that joined through events
 };
 
 // Lets `stream` record into `graph`. Needs the mutex of the stream's card.

@@ -56,7 +56,7 @@ struct Failure {
 };
 
 void mark_barriers(const std::vector<KernelStep>& steps, std::vector<Prepared>& prepared) {
-  bool team_ran = false;    // a step of several cores since the last barrier
+  bool team_ran = false;  // a step of several cores since the last barrier
   bool anything_ran = false;
   bool owed = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -143,8 +143,7 @@ void run_team_thread(const Scratch& scratch, int thread, int threads, TeamBarrie
 
 Status fault(const KernelStep& step, const spyre_kernel_error& error, const Failure& failure) {
   if (error.code == 0) {
-    return Status::error(StatusCode::kExternal,
-                         "kernel '" + step.name + "': " + failure.exception);
+    return Status::error(StatusCode::kExternal, "kernel '" + step.name + "': " + failure.exception);
   }
   const auto check = static_cast<std::size_t>(error.check);
   const std::string text = error.check >= 0 && check < step.checks.size()

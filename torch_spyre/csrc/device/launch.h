@@ -14,13 +14,13 @@ namespace spyre::device {
 struct KernelStep {
   std::string name;
   spyre_kernel_fn entry = nullptr;
-  std::shared_ptr<Module> module;            // keeps the code mapped
+  std::shared_ptr<Module> module;  // keeps the code mapped
   std::vector<std::int32_t> buffer_slots;
   std::vector<std::int32_t> scalar_slots;
-  std::int32_t workspace_slot = -1;          // buffer slot of the workspace, -1 for none
-  std::int32_t cores = 1;                    // 1..32; 1 runs without the team
-  bool barrier_before = true;                // depends on an earlier step of the same region
-  std::vector<std::string> checks;           // text per KernelPlan check, for the error message
+  std::int32_t workspace_slot = -1;  // buffer slot of the workspace, -1 for none
+  std::int32_t cores = 1;            // 1..32; 1 runs without the team
+  bool barrier_before = true;        // depends on an earlier step of the same region
+  std::vector<std::string> checks;   // text per KernelPlan check, for the error message
 };
 
 // Runs the steps in order. With parallel=true and a step of more than one core, opens one parallel

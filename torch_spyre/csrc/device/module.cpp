@@ -23,9 +23,9 @@ Status Module::load(const std::string& path, std::shared_ptr<Module>* out) {
   std::shared_ptr<Module> module(new Module(handle, path));  // unloads on every way out
   const auto* version = static_cast<const int*>(dlsym(handle, SPYRE_KERNEL_ABI_SYMBOL));
   if (version == nullptr) {
-    return Status::error(StatusCode::kLoadFailed,
-                         "'" + path + "' is not a kernel module: it does not export " +
-                             SPYRE_KERNEL_ABI_SYMBOL);
+    return Status::error(
+        StatusCode::kLoadFailed,
+        "'" + path + "' is not a kernel module: it does not export " + SPYRE_KERNEL_ABI_SYMBOL);
   }
   if (*version != SPYRE_KERNEL_ABI_VERSION) {
     return Status::error(StatusCode::kLoadFailed,

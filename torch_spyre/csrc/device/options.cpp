@@ -16,9 +16,10 @@ namespace {
 
 constexpr int kMaxCards = 64;
 
-[[noreturn]] void reject(const char* variable, std::string_view value, const std::string& expected) {
-  throw std::invalid_argument(std::string(variable) + "='" + std::string(value) + "' is not valid: " +
-                              expected);
+[[noreturn]] void reject(const char* variable, std::string_view value,
+                         const std::string& expected) {
+  throw std::invalid_argument(std::string(variable) + "='" + std::string(value) +
+                              "' is not valid: " + expected);
 }
 
 // Unset and blank are the same: the default holds.
@@ -64,8 +65,8 @@ std::size_t bytes(const char* variable, std::size_t fallback) {
   std::string_view digits = text;
   int shift = 0;
   const std::string_view suffixes = "KMGT";
-  const std::size_t unit = suffixes.find(
-      static_cast<char>(std::toupper(static_cast<unsigned char>(text.back()))));
+  const std::size_t unit =
+      suffixes.find(static_cast<char>(std::toupper(static_cast<unsigned char>(text.back()))));
   if (unit != std::string_view::npos) {
     shift = 10 * (static_cast<int>(unit) + 1);
     digits.remove_suffix(1);

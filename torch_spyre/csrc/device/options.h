@@ -1,4 +1,5 @@
-// Every environment variable of layer 0, read once. The only file of csrc with getenv is options.cpp.
+// Every environment variable of layer 0, read once. The only file of csrc with getenv is
+// options.cpp.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -15,10 +16,10 @@ struct Options {
   // Default: 80 % of host memory (or of the cgroup's limit) split over the cards, at most 50 %.
   std::size_t memory_bytes = 0;
 
-  bool launch_blocking = false;         // SPYRE_LAUNCH_BLOCKING: every enqueue waits for its work
-  bool poison_freed_memory = false;     // SPYRE_POISON_FREED_MEMORY: freed blocks become 0xcb bytes
-  int num_threads = 1;                  // SPYRE_NUM_THREADS: team of the compute engine
-  std::size_t queue_limit = 4096;       // SPYRE_QUEUE_LIMIT: entries a card queues before it blocks
+  bool launch_blocking = false;      // SPYRE_LAUNCH_BLOCKING: every enqueue waits for its work
+  bool poison_freed_memory = false;  // SPYRE_POISON_FREED_MEMORY: freed blocks become 0xcb bytes
+  int num_threads = 1;               // SPYRE_NUM_THREADS: team of the compute engine
+  std::size_t queue_limit = 4096;    // SPYRE_QUEUE_LIMIT: entries a card queues before it blocks
 };
 
 // Throws std::invalid_argument naming the variable, its value and what is accepted.

@@ -11,7 +11,7 @@ inline constexpr std::size_t kLxUsableBytes = 1625344;  // after program area an
 inline constexpr std::size_t kStickBytes = 128;
 
 struct Properties {
-  std::string name;               // "Emulated Spyre"
+  std::string name;  // "Emulated Spyre"
   int major = 1;
   int minor = 0;
   int core_count = kCoresPerCard;

@@ -10,12 +10,13 @@
 
 namespace spyre::device {
 
-// Waking a thread costs 5-90 us, so a spin of up to 20 us pays when the other side has a core of its
-// own. On a busy host it has not, and the spin only keeps it from running: a spin that was in vain
-// halves the next one, a successful one doubles it, and every 32nd tries the full length.
+// Waking a thread costs 5-90 us, so a spin of up to 20 us pays when the other side has a core of
+// its own. On a busy host it has not, and the spin only keeps it from running: a spin that was in
+// vain halves the next one, a successful one doubles it, and every 32nd tries the full length.
 class Spinner {
  public:
-  // True when `ready()` became true in time. Any thread; the budget is a hint, so races are harmless.
+  // True when `ready()` became true in time. Any thread; the budget is a hint, so races are
+  // harmless.
   template <class F>
   bool spin(F ready) {
     static const bool one_core = std::thread::hardware_concurrency() <= 1;

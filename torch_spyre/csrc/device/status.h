@@ -7,14 +7,14 @@ namespace spyre::device {
 
 enum class StatusCode {
   kOk,
-  kInvalidArgument,   // -> ValueError / RuntimeError
-  kInvalidDevice,     // -> torch.AcceleratorError (CUDA's "invalid device ordinal")
-  kOutOfMemory,       // -> torch.OutOfMemoryError
-  kKernelFault,       // -> torch.AcceleratorError: a kernel's check failed
-  kLoadFailed,        // -> spyre LoadError
-  kForked,            // -> RuntimeError, CUDA's fork message
-  kCapture,           // -> RuntimeError: not permitted while a stream is capturing
-  kExternal,          // a C++ exception left queued work; `message` is its what()
+  kInvalidArgument,  // -> ValueError / RuntimeError
+  kInvalidDevice,    // -> torch.AcceleratorError (CUDA's "invalid device ordinal")
+  kOutOfMemory,      // -> torch.OutOfMemoryError
+  kKernelFault,      // -> torch.AcceleratorError: a kernel's check failed
+  kLoadFailed,       // -> spyre LoadError
+  kForked,           // -> RuntimeError, CUDA's fork message
+  kCapture,          // -> RuntimeError: not permitted while a stream is capturing
+  kExternal,         // a C++ exception left queued work; `message` is its what()
 };
 
 struct [[nodiscard]] Status {

@@ -33,8 +33,9 @@ inline constexpr int kLowestPriority = 0;
 
 // Takes a stream from the card's pool (32 per priority, round robin).
 StreamRef stream_from_pool(int device, int priority);
-// Makes a stream of its own; destroy_stream() waits for it. Use after that returns kInvalidArgument.
-// id is -1 (not a stream) for an invalid device, after a fork, and beyond 16384 live streams.
+// Makes a stream of its own; destroy_stream() waits for it. Use after that returns
+// kInvalidArgument. id is -1 (not a stream) for an invalid device, after a fork, and beyond 16384
+// live streams.
 StreamRef create_stream(int device, int priority);
 Status destroy_stream(StreamRef stream);
 int stream_priority(StreamRef stream);
@@ -52,9 +53,9 @@ bool is_idle(StreamRef stream);
 // is ordered after it. On !*inline_ok the caller must enqueue. Cheap: no lock on the idle path.
 Status may_run_inline(StreamRef stream, bool* inline_ok);
 
-Status synchronize(StreamRef stream);        // waits; returns and clears the stream's first error
-Status synchronize_device(int device);       // every stream of the card
-bool query(StreamRef stream);                // finished, without waiting and without clearing errors
+Status synchronize(StreamRef stream);   // waits; returns and clears the stream's first error
+Status synchronize_device(int device);  // every stream of the card
+bool query(StreamRef stream);           // finished, without waiting and without clearing errors
 
 // Called by layer 1 so that waits can release Python's GIL. Both may be null.
 void set_wait_hooks(void* (*before)(), void (*after)(void*));

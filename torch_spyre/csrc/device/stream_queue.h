@@ -14,8 +14,8 @@ namespace spyre::device {
 struct Aftermath {
   bool wake_engine[kEngineCount] = {false, false};
   bool wake_room = false;
-  std::vector<StreamState*> progressed;                // host threads sleep on these
-  std::vector<std::shared_ptr<Record>> completed;      // their waiting streams may go on
+  std::vector<StreamState*> progressed;            // host threads sleep on these
+  std::vector<std::shared_ptr<Record>> completed;  // their waiting streams may go on
   bool empty() const {
     return !wake_engine[0] && !wake_engine[1] && !wake_room && progressed.empty() &&
            completed.empty();

@@ -19,16 +19,16 @@ struct StreamState;
 // One Event::record(). See Note [Event values] in event.cpp. Lock order: card, then record.
 struct Record {
   StreamState* stream = nullptr;
-  std::uint64_t position = 0;              // in the stream: complete when so many items are
+  std::uint64_t position = 0;  // in the stream: complete when so many items are
   bool timing = false;
-  std::shared_ptr<Graph::State> graph;     // set when recorded in a capture; never completes then
+  std::shared_ptr<Graph::State> graph;  // set when recorded in a capture; never completes then
 
-  std::atomic<bool> done{false};           // the fields below are constant once it is set
-  std::shared_ptr<const Status> error;     // what the work before it left, null when fine
+  std::atomic<bool> done{false};        // the fields below are constant once it is set
+  std::shared_ptr<const Status> error;  // what the work before it left, null when fine
   std::int64_t time_ns = 0;
 
   std::mutex mutex;
-  std::vector<StreamState*> waiting;       // streams whose head waits for this; guarded by mutex
+  std::vector<StreamState*> waiting;  // streams whose head waits for this; guarded by mutex
 };
 
 // An entry of a stream. Markers (record, wait) are handled by whoever finds them at the head.
@@ -64,11 +64,11 @@ struct StreamState {
   std::uint64_t enqueued = 0;
   std::atomic<std::uint64_t> completed{0};
 
-  std::uint64_t wake_at = kNoWaiter;           // lowest position a sleeping host thread waits for
-  std::atomic<std::uint32_t> progress{0};      // futex word of those threads
+  std::uint64_t wake_at = kNoWaiter;       // lowest position a sleeping host thread waits for
+  std::atomic<std::uint32_t> progress{0};  // futex word of those threads
 
-  std::shared_ptr<const Status> error;         // first error
-  bool raised = false;                         // given to the host; items up to skip_until still skip
+  std::shared_ptr<const Status> error;  // first error
+  bool raised = false;                  // given to the host; items up to skip_until still skip
   std::uint64_t skip_until = 0;
 
   std::shared_ptr<Graph::State> capture;

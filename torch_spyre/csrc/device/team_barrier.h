@@ -1,4 +1,5 @@
-// A barrier for one parallel region: a short spin, then yields, since a team thread may be off core.
+// A barrier for one parallel region: a short spin, then yields, since a team thread may be off
+// core.
 #pragma once
 #include <sched.h>
 

@@ -15,11 +15,11 @@ extern "C" {
 // First failed check of a launch. `code` goes 0 -> 1 exactly once (atomic compare-exchange); the
 // kernel that wins writes the rest. A kernel never throws: it runs inside a parallel region.
 typedef struct spyre_kernel_error {
-  int code;             // 0: none, 1: index out of bounds, 2: device assertion failed
-  int check;            // position in KernelPlan.checks, names the buffer and the axis
-  long long value;      // the offending index
-  long long lower;      // inclusive
-  long long upper;      // exclusive
+  int code;         // 0: none, 1: index out of bounds, 2: device assertion failed
+  int check;        // position in KernelPlan.checks, names the buffer and the axis
+  long long value;  // the offending index
+  long long lower;  // inclusive
+  long long upper;  // exclusive
 } spyre_kernel_error;
 
 typedef struct spyre_kernel_args {
