@@ -120,6 +120,23 @@ TEST(a_barrier_left_out_between_single_core_steps_is_still_honoured) {
   }
 }
 
+TEST(a_wait_of_a_single_core_step_holds_for_the_whole_team) {
+  std::vector<long long> a(kElems, 1), b(kElems), c(kElems), d(kElems);
+  void* buffers[] = {a.data(), b.data(), c.data(), d.data()};
+  const std::int64_t scalars[] = {10};
+  for (int round = 0; round < 200; ++round) {
+    std::fill(b.begin(), b.end(), 0);
+    std::vector<KernelStep> steps = {step_of("one", add_scalar, 32, {1, 0}, {0}),
+                                     step_of("two", add_scalar, 1, {2, 1}, {0}),
+                                     step_of("three", reverse, 32, {3, 1})};
+    steps[2].barrier_before = false;  // the one before step two separates it from step one
+    CHECK_OK(run_on_card(steps, buffers, scalars));
+    CHECK_EQ(c[0], 21);
+    CHECK_EQ(d[0], 11);
+    CHECK_EQ(d[kElems - 1], 11);
+  }
+}
+
 TEST(a_kernel_fault_names_kernel_check_value_and_limits) {
   for (bool parallel : {false, true}) {
     std::atomic<int> calls[32] = {};

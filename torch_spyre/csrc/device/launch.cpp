@@ -1,6 +1,7 @@
-// Note [Barriers in a region]: steps of one core run on thread 0, so between them program order is
-// enough. A barrier that is left out for that reason is owed: the next step that other threads run
-// must have it, even when that step itself depends on nothing.
+// Note [Order in a region]: a step with barrier_before waits for all cores of the steps before it.
+// Steps of one core run on thread 0, so between them program order is enough. A wait that is left
+// out for that reason is owed: the next step of several cores must have it, even when that step
+// itself depends on nothing.
 #include "launch.h"
 
 #include <omp.h>
@@ -11,7 +12,7 @@
 
 #include "options.h"
 #include "properties.h"
-#include "team_barrier.h"
+#include "team_schedule.h"
 
 namespace spyre::device {
 namespace {
@@ -33,7 +34,8 @@ struct Prepared {
   spyre_kernel_fn entry = nullptr;
   spyre_kernel_args args{};
   int cores = 1;
-  bool barrier = false;
+  bool waits = false;
+  std::uint64_t cores_before = 0;  // of all earlier steps
 };
 
 struct Scratch {
@@ -41,6 +43,7 @@ struct Scratch {
   std::vector<spyre_kernel_error> errors;
   std::vector<void*> buffers;
   std::vector<long long> scalars;
+  TeamSchedule schedule;
 };
 
 // Set once by the first thread that sees a failure; the others stop calling kernels.
@@ -55,22 +58,16 @@ struct Failure {
   }
 };
 
-void mark_barriers(const std::vector<KernelStep>& steps, std::vector<Prepared>& prepared) {
-  bool team_ran = false;  // a step of several cores since the last barrier
-  bool anything_ran = false;
+void mark_waits(const std::vector<KernelStep>& steps, std::vector<Prepared>& prepared) {
+  bool team_ran = false;  // a step of several cores that thread 0 has not waited for
   bool owed = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const bool team = prepared[i].cores > 1;
-    const bool needed = team ? anything_ran && (steps[i].barrier_before || owed)
-                             : team_ran && steps[i].barrier_before;
-    if (needed) {
-      team_ran = owed = false;
-    } else if (steps[i].barrier_before) {
-      owed = anything_ran;
-    }
-    prepared[i].barrier = needed;
-    team_ran |= team;
-    anything_ran = true;
+    const bool depends = i > 0 && steps[i].barrier_before;
+    prepared[i].waits = team ? depends || owed : depends && team_ran;
+    // Only thread 0 waits for a single-core step; the others owe it.
+    owed = !team && (depends || owed);
+    team_ran = team || (team_ran && !depends);
   }
 }
 
@@ -87,11 +84,14 @@ void prepare(const std::vector<KernelStep>& steps, void* const* buffers,
   scratch.scalars.resize(scalar_count + 1);
   void** next_buffer = scratch.buffers.data();
   long long* next_scalar = scratch.scalars.data();
+  std::uint64_t cores_before = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const KernelStep& step = steps[i];
     Prepared& out = scratch.steps[i];
     out.entry = step.entry;
     out.cores = std::clamp<int>(step.cores, 1, kCoresPerCard);
+    out.cores_before = cores_before;
+    cores_before += static_cast<std::uint64_t>(out.cores);
     out.args.buffers = next_buffer;
     for (std::int32_t slot : step.buffer_slots) *next_buffer++ = buffers[slot];
     out.args.scalars = next_scalar;
@@ -121,24 +121,37 @@ void run_serial(const Scratch& scratch, Failure& failure) {
   }
 }
 
-void run_team_thread(const Scratch& scratch, int thread, int threads, TeamBarrier& barrier,
-                     Failure& failure) {
-  happens_after(&barrier);
-  std::uint32_t round = 0;
+// What one thread does of a team step; gives the number of cores it took.
+int run_claimed(const Prepared& step, int index, int thread, int threads, TeamSchedule& schedule,
+                Failure& failure) {
+  int taken = 0, first = 0, last = 0;
+  for (int turn = 0; turn < threads; ++turn) {
+    const int owner = (thread + turn) % threads;
+    while (schedule.claim(index, step.cores, owner, threads, &first, &last)) {
+      if (!failure.any()) run_slice(step, index, first, last, failure);
+      taken += last - first;
+    }
+  }
+  return taken;
+}
+
+void run_team_thread(Scratch& scratch, int thread, int threads, Failure& failure) {
+  TeamSchedule& schedule = scratch.schedule;
+  happens_after(&schedule);
   const int count = static_cast<int>(scratch.steps.size());
   for (int i = 0; i < count; ++i) {
     const Prepared& step = scratch.steps[static_cast<std::size_t>(i)];
-    if (step.barrier) barrier.arrive_and_wait(round, threads);
-    if (failure.any()) continue;  // still meets the others at every barrier
-    const int first = thread * step.cores / threads;
-    const int last = (thread + 1) * step.cores / threads;
-    if (step.cores == 1) {
-      if (thread == 0) run_slice(step, i, 0, 1, failure);
-    } else if (first < last) {
-      run_slice(step, i, first, last, failure);
+    if (step.cores == 1 && thread != 0) continue;
+    if (step.waits) schedule.wait_finished(step.cores_before);
+    if (step.cores > 1) {
+      const int taken = run_claimed(step, i, thread, threads, schedule, failure);
+      if (taken > 0) schedule.finish(taken);
+    } else {
+      if (!failure.any()) run_slice(step, i, 0, 1, failure);
+      schedule.finish(1);
     }
   }
-  happens_before(&barrier);
+  happens_before(&schedule);
 }
 
 Status fault(const KernelStep& step, const spyre_kernel_error& error, const Failure& failure) {
@@ -173,13 +186,13 @@ Status run_steps(const std::vector<KernelStep>& steps, void* const* buffers,
   if (!team) {
     run_serial(scratch, failure);
   } else {
-    mark_barriers(steps, scratch.steps);
+    mark_waits(steps, scratch.steps);
     Scratch& shared = scratch;  // the caller's, not each team thread's own
-    TeamBarrier barrier;
-    happens_before(&barrier);
+    shared.schedule.reset(team_size());
+    happens_before(&shared.schedule);
 #pragma omp parallel num_threads(team_size())
-    run_team_thread(shared, omp_get_thread_num(), omp_get_num_threads(), barrier, failure);
-    happens_after(&barrier);
+    run_team_thread(shared, omp_get_thread_num(), omp_get_num_threads(), failure);
+    happens_after(&shared.schedule);
   }
   const int failed = failure.step.load();
   if (failed < 0) return Status::ok();
