@@ -11,7 +11,7 @@ from .index_text import index_text
 def banner(plan: kp.KernelPlan) -> list[str]:
     """Lines: source operators with user lines, buffers, loops, division, LX tile."""
     lines = [f"Kernel {plan.name}"]
-    lines += [_source(note) for note in plan.sources]
+    lines += _sources(plan.sources)
     lines += [_buffer(argument) for argument in plan.buffers]
     lines += [_scalar(argument) for argument in plan.scalars]
     lines += _loops(plan)
@@ -19,9 +19,15 @@ def banner(plan: kp.KernelPlan) -> list[str]:
     return lines
 
 
-def _source(note: kp.SourceNote) -> str:
-    location = f"  ({note.location})" if note.location else ""
-    return f"  from     {note.op} as {note.node}{location}"
+def _sources(notes: tuple[kp.SourceNote, ...]) -> list[str]:
+    """Operators by the user's line they come from, in order of first appearance."""
+    by_line: dict[str, dict[str, None]] = {}
+    for note in notes:
+        by_line.setdefault(note.location, {})[note.op] = None
+    return [
+        f"  from     {', '.join(ops)}" + (f"  {line}" if line else "")
+        for line, ops in by_line.items()
+    ]
 
 
 def _shape(extents: tuple[IntExpr, ...]) -> str:

@@ -59,12 +59,16 @@ class OperationRenderer:
                 op.result, text if scalar in ("i64", "f64") else f"{scalar}({text})"
             )
             return
-        stride = self._lane_stride(op.expr)
-        if stride is not None:
-            first, step = index_text(op.expr), index_text(stride)
-            self.declare(op.result, f"iota<{scalar}>({first}, {step})")
-        else:
-            self.declare(op.result, f"by_lane<{scalar}>({self.lane_function(op.expr)})")
+        self.declare(op.result, self.index_lanes(op.expr, scalar))
+
+    def index_lanes(self, expr: IntExpr, scalar: str = "i64") -> str:
+        """An index expression as lanes of type `scalar`."""
+        if isinstance(expr, str) and self._is_varying_symbol(expr):
+            return expr if scalar == "i64" else f"convert<{scalar}>({expr})"
+        stride = self._lane_stride(expr)
+        if stride is None:
+            return f"by_lane<{scalar}>({self.lane_function(expr)})"
+        return f"iota<{scalar}>({index_text(expr)}, {index_text(stride)})"
 
     def _load(self, op: kp.Load) -> None:
         value = self.analysis.value(op.result)

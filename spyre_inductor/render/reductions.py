@@ -9,7 +9,7 @@ from spyre_inductor.errors import PlanError
 from spyre_inductor.plan import kernel_plan as kp
 
 from . import cpp_types
-from .index_text import affine_stride, index_text
+from .index_text import index_text
 from .lane_analysis import LaneAnalysis
 from .operations import OperationRenderer
 
@@ -86,16 +86,7 @@ def _extreme_position(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
 
     def step(renderer: OperationRenderer) -> str:
         in_lanes = across or varying
-        position = index_text(index)
-        lane_axis = analysis.plan.lane_axis
-        if in_lanes:
-            stride = (
-                affine_stride(index, lane_axis) if renderer.lanes and lane_axis else 0
-            )
-            if stride is None:
-                position = f"by_lane<i64>({renderer.lane_function(index)})"
-            else:
-                position = f"iota<i64>({position}, {index_text(stride)})"
+        position = renderer.index_lanes(index) if in_lanes else index_text(index)
         return f"{name}.add({leading}{renderer.operand(op.args[0], in_lanes)}, {position});"
 
     result = f"const {_type('int64', varying)} {op.results[0]} = {name}.position();"

@@ -54,6 +54,11 @@ class InterpretedWrapper(PythonWrapperCodegen):
         self.writeline(f"run_plan({position}, {arguments})")
 
 
+def plan_at(position: int) -> KernelPlan:
+    """The plan that generated code names by its position."""
+    return _plans[position]
+
+
 def run_plan(position: int, *args: Any) -> None:
     """Interprets one plan on CPU tensors, in place."""
     plan = _plans[position]
@@ -81,13 +86,15 @@ def _to_numpy(flat: torch.Tensor) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def interpreted_backend() -> Iterator[list[KernelPlan]]:
+def interpreted_backend(
+    wrapper: type[InterpretedWrapper] = InterpretedWrapper,
+) -> Iterator[list[KernelPlan]]:
     """Inside, backend="inductor" on CPU tensors uses the front end; yields the plans so far."""
     init_backend_registration()
     saved = device_codegens["cpu"]
     _plans.clear()
     torch._dynamo.reset()
-    register_backend_for_device("cpu", SpyreScheduling, InterpretedWrapper)
+    register_backend_for_device("cpu", SpyreScheduling, wrapper)
     # With this cpu_backend Inductor types values as on any GPU, but also splits reductions as for
     # Triton, which it does not on the device.
     patches = {
@@ -108,15 +115,15 @@ def check_against_eager(
     function: Callable[..., Any], *inputs: Any, **compile_options: Any
 ) -> list[KernelPlan]:
     """Compiles and runs `function`, compares with eager, and gives the plans."""
-    expected = function(*[_copied(x) for x in inputs])
+    expected = function(*[copied(x) for x in inputs])
     with interpreted_backend() as plans:
         compiled = torch.compile(function, **compile_options)
-        actual = compiled(*[_copied(x) for x in inputs])
+        actual = compiled(*[copied(x) for x in inputs])
         torch.testing.assert_close(actual, expected, equal_nan=True)
         return list(plans)
 
 
-def _copied(value: Any) -> Any:
+def copied(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         copy = value.detach().clone().requires_grad_(value.requires_grad)
         return copy

@@ -104,12 +104,34 @@ def launch_source(
 ) -> LaunchError:
     """As launch, from text that was rendered before (several plans in one module)."""
     assert len(arrays) == len(plan.buffers)
+    addresses = [array.ctypes.data for array in arrays]
+    return _call(source, plan, addresses, scalars, cores, isa)
+
+
+def launch_addresses(
+    plan: KernelPlan,
+    addresses: Sequence[int],
+    scalars: Sequence[int | float] = (),
+    cores: int = 3,
+    isa: str = "native",
+) -> LaunchError:
+    """As launch, on memory given by address (one per buffer, in plan order)."""
+    source = render_module([plan], "test")
+    return _call(source, plan, addresses, scalars, cores, isa)
+
+
+def _call(
+    source: str,
+    plan: KernelPlan,
+    buffers: Sequence[int],
+    scalars: Sequence[int | float],
+    cores: int,
+    isa: str,
+) -> LaunchError:
     entry = getattr(load_source(source, isa), plan.name)
     entry.argtypes = (ctypes.POINTER(KernelArgs), ctypes.c_int, ctypes.c_int)
     entry.restype = None
-    addresses = (ctypes.c_void_p * max(1, len(arrays)))(
-        *(a.ctypes.data for a in arrays)
-    )
+    addresses = (ctypes.c_void_p * max(1, len(buffers)))(*buffers)
     values = (ctypes.c_longlong * max(1, len(scalars)))(*map(_scalar_bits, scalars))
     workspace = ctypes.create_string_buffer(max(1, plan.workspace_bytes))
     error = KernelError()

@@ -85,15 +85,6 @@ inline scalar_t zeta(scalar_t x, scalar_t q) {
   return static_cast<scalar_t>(s);
 }
 
-template <typename T>
-inline T polevl(const T x, const T A[], i64 len) {
-  T result = 0;
-  for (i64 i = 0; i <= len; i++) {
-    result = result * x + A[i];
-  }
-  return result;
-}
-
 inline double trigamma(double x) {
   double sign = +1;
   double result = 0;

@@ -83,6 +83,16 @@ struct Coefficients {
   i64 count;
 };
 
+// Coefficients from the highest power down; `degree` of them and one.
+template <typename T>
+inline T polevl(const T x, const T A[], i64 degree) {
+  T result = 0;
+  for (i64 i = 0; i <= degree; i++) {
+    result = result * x + A[i];
+  }
+  return result;
+}
+
 }  // namespace spyre::kernels::special
 
 #endif  // SPYRE_KERNELS_SPECIAL_STD_H_

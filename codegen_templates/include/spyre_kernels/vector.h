@@ -145,6 +145,9 @@ SPYRE_INLINE Pack<T, N * 2> join(const Pack<T, N>& lo, const Pack<T, N>& hi) {
   }
 }
 
+template <class T, int N>
+SPYRE_INLINE Mask to_mask(const Pack<T, N>& a);
+
 // Value conversion as C++'s static_cast, with x86's answer where C++ has none.
 template <class R, class T, int N>
 SPYRE_INLINE Pack<R, N> convert_pack(const Pack<T, N>& a) {
@@ -158,8 +161,10 @@ SPYRE_INLINE Pack<R, N> convert_pack(const Pack<T, N>& a) {
   }
 }
 template <class R, class T>
-SPYRE_INLINE Vec<R> convert(const Vec<T>& a) {
-  if constexpr (kIsFloat<T> && !kIsFloat<R> && sizeof(R) < 4) {
+SPYRE_INLINE typename LanesOf<R>::type convert(const Vec<T>& a) {
+  if constexpr (__is_same(R, bool)) {
+    return to_mask(a);
+  } else if constexpr (kIsFloat<T> && !kIsFloat<R> && sizeof(R) < 4) {
     return convert_pack<R>(convert_pack<i32>(a));  // as cvttss2si, then wrap
   } else if constexpr (kIsFloat<T> && __is_same(R, u32)) {
     return convert_pack<R>(convert_pack<i64>(a));
