@@ -114,7 +114,7 @@ def _move_constants(gm: torch.fx.GraphModule, card: torch.device) -> None:
 
 def lend(tensor: torch.Tensor, card: torch.device) -> torch.Tensor:
     """A spyre tensor over the memory of a CPU tensor; both see every write."""
-    lent = [tensor.detach()]
+    lent = [tensor]
     _C.lend_to_card(lent, card.index)
     return lent[0]
 
