@@ -1,0 +1,57 @@
+// Kernels of graph softmax, written by spyre_inductor. Entry points:
+//   spyre_fused__softmax_0
+#include "spyre/kernel_abi.h"
+#include "spyre_kernels/kernel.h"
+#include "spyre_kernels/reduce.h"
+#include "spyre_kernels/scalar_math.h"
+
+using namespace spyre::kernels;
+
+SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
+
+// Kernel spyre_fused__softmax_0
+//   from     aten.amax.default, aten.exp.default, aten.sub.Tensor, aten.sum.dim_IntList,
+//   aten.div.Tensor  graphs.py:81: return F.softmax(x, -1)
+//   write    in_out_ptr0: float32[64, 1000] strides [1000, 1]  buf1 = buf3
+//   read     in_ptr0: float32[64, 1000] strides [1000, 1]  arg0_1
+//   parallel x0 < 64
+//   reduce   r0 < 1000
+//   cores    x0 over 31, grain 1
+//   lanes    r0
+//   LX tile  x0: 64, r0: 1000 (516000 bytes, keeps tmp4)
+SPYRE_KERNEL(spyre_fused__softmax_0) {
+  f32* const in_out_ptr0 = buffer<f32>(args, 0);
+  const f32* const in_ptr0 = buffer<const f32>(args, 1);
+
+  SPYRE_LX(f32, tmp4_lx, 1000);
+  // Cores: x0, in units of 1.
+  const Slice slice = core_slice(64, 1, core, cores);
+  for (i64 x0 = slice.begin; x0 < slice.end; ++x0) {
+
+    // Stage 0: max along r0.
+    Across<Maximum, f32> tmp1_acc;
+    reduce_lanes(0, 1000, [&](auto lanes, i64 r0, int part) SPYRE_STEP {
+      const f32v tmp0 = load(lanes, in_ptr0 + (r0 + 1000 * x0));
+      tmp1_acc.add(lanes, part, tmp0);
+    });
+    const f32 tmp1 = tmp1_acc.result();
+
+    // Stage 1: sum along r0.
+    Across<Sum, f32> tmp5_acc;
+    reduce_lanes(0, 1000, [&](auto lanes, i64 r0, int part) SPYRE_STEP {
+      const f32v tmp2 = load(lanes, in_ptr0 + (r0 + 1000 * x0));
+      const f32v tmp3 = tmp2 - splat(tmp1);
+      const f32v tmp4 = exp(tmp3);
+      store(lanes, tmp4_lx + r0, tmp4);
+      tmp5_acc.add(lanes, part, tmp4);
+    });
+    const f32 tmp5 = tmp5_acc.result();
+
+    // Stage 2: once more along r0.
+    for_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
+      const f32v tmp4 = load(lanes, tmp4_lx + r0);
+      const f32v tmp6 = tmp4 / splat(tmp5);
+      store(lanes, in_out_ptr0 + (r0 + 1000 * x0), tmp6);
+    });
+  }
+}
