@@ -83,10 +83,10 @@ BROKEN = {
     "not a compute type": _with_ops(
         0, kp.Load("t0", "in_ptr0", "r0", "bfloat16"), _SUM
     ),
-    "reaches elements 0..567": _with_ops(
+    "reaches elements 0..1015": _with_ops(
         0,
         kp.Load(
-            "t0", "in_ptr0", IntOp("mul", ("r0", IntOp("add", ("x0", 2)))), "float32"
+            "t0", "in_ptr0", IntOp("add", ("x0", IntOp("mul", ("r0", 16)))), "float32"
         ),
         _SUM,
     ),
