@@ -1,0 +1,78 @@
+"""The two changes to Inductor's lowering: right with them, wrong without them.
+
+When a second test of a pair fails, upstream no longer needs the patch: remove it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import torch
+from torch._inductor import lowering
+from torch._inductor.utils import fresh_cache
+
+from spyre_inductor import registration
+from tests.support.compiled import fresh_dynamo  # noqa: F401
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+
+@contextmanager
+def upstream(name: str) -> Iterator[None]:
+    """Inside, torch/_inductor/lowering.py has its own `name` again."""
+    registration.register()
+    patched = getattr(lowering, name)
+    (original,) = (
+        cell.cell_contents
+        for cell in patched.__closure__
+        if getattr(cell.cell_contents, "__name__", "") == name
+    )
+    setattr(lowering, name, original)
+    try:
+        with fresh_cache():
+            yield
+    finally:
+        setattr(lowering, name, patched)
+
+
+def compiled(fn: Callable[..., torch.Tensor], *args: torch.Tensor) -> torch.Tensor:
+    return torch.compile(fn, backend="spyre")(*args)
+
+
+def scale(factor: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return factor * x
+
+
+def position(x: torch.Tensor) -> torch.Tensor:
+    return x.t().argmax()
+
+
+FACTOR = torch.tensor(3.0)
+VALUES = torch.arange(12.0).reshape(3, 4).roll(5, 0).roll(2, 1)
+
+
+def test_cpu_scalar_times_spyre_tensor_is_on_spyre() -> None:
+    result = compiled(scale, FACTOR, VALUES.to("spyre"))
+    assert result.device.type == "spyre"
+    torch.testing.assert_close(result.cpu(), VALUES * 3)
+
+
+def test_is_gpu_patch_is_still_needed() -> None:
+    with upstream("is_gpu"):
+        try:
+            result = compiled(scale, FACTOR, VALUES.to("spyre"))
+        except Exception:
+            return
+        assert result.device.type != "spyre"
+
+
+def test_argmax_of_a_transposed_tensor_is_its_logical_position() -> None:
+    assert compiled(position, VALUES.to("spyre")).item() == position(VALUES).item()
+
+
+def test_arg_reduction_patch_is_still_needed() -> None:
+    with upstream("_make_reduction_inner"):
+        result = compiled(position, VALUES.to("spyre")).item()
+    assert result != position(VALUES).item()

@@ -1,0 +1,113 @@
+"""Bad input to compiled graphs: a typed error that says what and where, and the device lives on."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from spyre_inductor.errors import LaunchError, LoadError
+from tests.support.compiled import fresh_dynamo  # noqa: F401
+from torch_spyre import _C
+
+pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+
+def assert_device_works() -> None:
+    torch.spyre.synchronize()
+    assert torch.equal((torch.ones(3).to("spyre") + 1).cpu(), torch.full((3,), 2.0))
+
+
+@pytest.mark.parametrize("device", ["spyre", "cpu"])
+@pytest.mark.parametrize("rows", [4, 4096])
+def test_index_out_of_range(device: str, rows: int) -> None:
+    def fn(table, index):
+        return table[index] * 2
+
+    compiled = torch.compile(fn, backend="spyre")
+    table = torch.randn(rows, 64).to(device)
+    good = torch.zeros(rows, dtype=torch.int64).to(device)
+    compiled(table, good)
+    bad = good.clone()
+    bad[-1] = rows + 3
+    with pytest.raises(torch.AcceleratorError, match=str(rows + 3)) as raised:
+        compiled(table, bad)
+        torch.spyre.synchronize()
+    assert "spyre_fused" in str(raised.value)
+    assert_device_works()
+    torch.testing.assert_close(compiled(table, good).cpu(), fn(table.cpu(), good.cpu()))
+
+
+def test_tensors_on_two_cards() -> None:
+    compiled = torch.compile(lambda a, b: a + b, backend="spyre")
+    a, b = torch.ones(3).to("spyre:0"), torch.ones(3).to("spyre:1")
+    with pytest.raises(
+        Exception, match="spyre:0.*spyre:1|spyre:1.*spyre:0|same device"
+    ):
+        compiled(a, b)
+    assert_device_works()
+
+
+def test_tensors_on_cpu_and_card() -> None:
+    compiled = torch.compile(lambda a, b: a + b, backend="spyre")
+    with pytest.raises(Exception, match="cpu"):
+        compiled(torch.ones(3).to("spyre"), torch.ones(3))
+    assert_device_works()
+
+
+def kernel() -> object:
+    """A loaded kernel of two float32 buffers and one size."""
+    from torch._inductor.codecache import PyCodeCache
+
+    def fn(x):
+        return x.exp() + 1
+
+    torch.compile(fn, backend="spyre", dynamic=True)(torch.ones(17).to("spyre"))
+    module = PyCodeCache.modules[-1]
+    return next(
+        value for name, value in vars(module).items() if name.startswith("spyre_fused")
+    )
+
+
+def test_launch_names_kernel_and_argument() -> None:
+    launch = kernel()
+    x = torch.ones(17).to("spyre")
+    with pytest.raises(
+        LaunchError, match=r"spyre_fused.*expected 2 tensors and 1 sizes, got 2"
+    ):
+        launch(x, x)
+    with pytest.raises(
+        LaunchError, match=r"argument 1 \(out_ptr0\): expected a tensor, got int"
+    ):
+        launch(x, 1, 17)
+    with pytest.raises(
+        LaunchError, match=r"argument 0 \(in_ptr0\): expected dtype Float, got"
+    ):
+        launch(x.long(), x, 17)
+    with pytest.raises(
+        LaunchError, match=r"spyre tensor or a CPU tensor of dimension 0.*cpu"
+    ):
+        launch(torch.ones(17), x, 17)
+    with pytest.raises(LaunchError, match="on spyre:1"):
+        launch(x, torch.ones(17).to("spyre:1"), 17)
+    assert_device_works()
+
+
+def test_missing_module() -> None:
+    with pytest.raises(LoadError, match=r"no_such\.so"):
+        _C.load_module("/no_such.so")
+
+
+def test_launch_plan_names_graph_and_input() -> None:
+    from torch._inductor.codecache import PyCodeCache
+
+    torch.compile(lambda x: x.exp() * 2, backend="spyre")(torch.ones(5, 6).to("spyre"))
+    call = PyCodeCache.modules[-1].call
+    with pytest.raises(
+        LaunchError, match=r"input arg0_1.*\[5, 6\].*got Float of shape \[6, 5\]"
+    ):
+        call([torch.ones(6, 5).to("spyre")])
+    with pytest.raises(LaunchError, match="expected 1 inputs, got 2"):
+        call([torch.ones(5, 6).to("spyre")] * 2)
+    with pytest.raises(LaunchError, match="on cpu"):
+        call([torch.ones(5, 6)])
+    assert_device_works()
