@@ -157,7 +157,7 @@ def _used_across_loops(stages: list[Stage], names: tuple[str, ...]) -> tuple[str
         defined = {name for op in stage.ops for name in results(op)}
         for op in stage.ops:
             used.update(set(operands(op)) - defined)
-    return tuple(name for name in names if name in used)
+    return tuple(name for name in dict.fromkeys(names) if name in used)
 
 
 def _axes(kernel: Any, stages: list[Stage]) -> list[tuple[Any, TreeAxes]]:

@@ -121,6 +121,11 @@ class OperationRenderer:
             pair = [cpp_types.memory_type(m) for m in (op.from_memory, op.to_memory)]
             text = f"reinterpret<{', '.join(pair)}>({text})"
             self._need_float8(*pair)
+        elif op.dtype == "bool" != source.dtype:
+            zero = cpp_types.literal(0, source.dtype)
+            if source.varying:
+                zero = f"splat<{cpp_types.scalar_type(source.dtype)}>({zero})"
+            text = f"{text} != {zero}"
         elif source.dtype != op.dtype:
             text = f"convert<{cpp_types.scalar_type(op.dtype)}>({text})"
         if op.rounds_to is not None:
