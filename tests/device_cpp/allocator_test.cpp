@@ -276,3 +276,21 @@ TEST(random_use_from_eight_threads_never_overlaps_and_balances) {
   }
   for (std::thread& thread : threads) thread.join();
 }
+
+TEST(freeing_recorded_memory_with_a_full_queue_does_not_deadlock) {
+  CleanCard clean;
+  const StreamRef other = create_stream(0, 0);
+  auto gate = std::make_shared<Gate>();
+  void* shared = take(4096);
+  void* held = take(4096);
+  CHECK_OK(enqueue_gate(other, gate));
+  // The work's end needs the allocator while the host frees under the allocator's lock.
+  std::shared_ptr<void> owner(held, [](void* address) { card0().free(address); });
+  CHECK_OK(enqueue(other, [owner] { (void)owner; }));
+  owner.reset();
+  for (int i = 2; i < 4096; ++i) CHECK_OK(enqueue(other, [] {}));
+  card0().record_stream(shared, other);
+  card0().free(shared);
+  gate->open();
+  CHECK_OK(destroy_stream(other));
+}

@@ -72,7 +72,7 @@ Status Event::record(StreamRef ref) {
   record->timing = state_->timing;
   Aftermath after;
   {
-    std::unique_lock lock(card->mutex);
+    std::lock_guard lock(card->mutex);
     if (stream->capture != nullptr) {
       record->graph = stream->capture;
     } else if ((stream->word.load(std::memory_order_relaxed) & StreamState::kPendingMask) == 0) {
@@ -84,7 +84,7 @@ Status Event::record(StreamRef ref) {
       Item item;
       item.kind = Item::Kind::kRecord;
       item.record = record;
-      push_item(*stream, std::move(item), lock, after);
+      append_item(*stream, std::move(item), after);
     }
   }
   if (!after.empty()) deliver(*card, after);
@@ -103,14 +103,14 @@ Status Event::wait(StreamRef ref) const {
   if (done && record->error == nullptr) return Status::ok();
   Aftermath after;
   {
-    std::unique_lock lock(card->mutex);
+    std::lock_guard lock(card->mutex);
     if (stream->capture != nullptr || record->graph != nullptr) {
       return wait_in_capture(*stream, *record);
     }
     Item item;
     item.kind = Item::Kind::kWait;
     item.record = record;
-    push_item(*stream, std::move(item), lock, after);
+    append_item(*stream, std::move(item), after);
   }
   if (!after.empty()) deliver(*card, after);
   return Status::ok();

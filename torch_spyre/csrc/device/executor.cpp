@@ -1,7 +1,9 @@
 #include "executor.h"
 
+#include <cxxabi.h>
 #include <omp.h>
 #include <pthread.h>
+#include <signal.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -52,6 +54,25 @@ void stop_engines() {
   }
 }
 
+// Signals go to the host's threads: a handler here would not wake the main thread from a wait.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPROF}) {
+      sigdelset(&blocked, fault);
+    }
+    pthread_sigmask(SIG_BLOCK, &blocked, &previous_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &previous_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t previous_;
+};
+
 Status named(const Work& work, Status status) {
   if (status.is_ok() || status.message.find(work.name()) != std::string::npos) return status;
   return Status::error(status.code, work.name() + ": " + status.message);
@@ -62,6 +83,8 @@ Status run_guarded(Work& work) {
     return named(work, work.run());
   } catch (const std::exception& error) {
     return named(work, Status::error(StatusCode::kExternal, error.what()));
+  } catch (const abi::__forced_unwind&) {
+    throw;  // pthread_exit(), by Python once it finalises: swallowing it ends the process
   } catch (...) {
     return named(work, Status::error(StatusCode::kExternal, "unknown C++ exception"));
   }
@@ -153,6 +176,7 @@ Status start_engine(Card& card, Engine engine) {
   std::lock_guard lock(card.mutex);
   if (queue.started.load(std::memory_order_relaxed)) return Status::ok();
   try {
+    const SignalsBlocked inherited_by_the_thread;
     std::thread([&card, engine] { engine_main(card, engine); }).detach();
   } catch (const std::exception& error) {
     return Status::error(StatusCode::kExternal,

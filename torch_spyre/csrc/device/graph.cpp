@@ -4,6 +4,9 @@
 // engines.
 #include "graph.h"
 
+#include <cxxabi.h>
+
+#include <exception>
 #include <utility>
 
 #include "activity.h"
@@ -51,6 +54,8 @@ class GraphReplay final : public Work {
       status = work.run();
     } catch (const std::exception& error) {
       status = Status::error(StatusCode::kExternal, error.what());
+    } catch (const abi::__forced_unwind&) {
+      throw;  // see executor.cpp
     } catch (...) {
       status = Status::error(StatusCode::kExternal, "unknown C++ exception");
     }

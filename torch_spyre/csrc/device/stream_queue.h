@@ -22,12 +22,13 @@ struct Aftermath {
   }
 };
 
-// Appends an item; blocks while the card's queue is full, except on an engine thread. The lock is
+// Appends work; blocks while the card's queue is full, except on an engine thread. The lock is
 // given up while it blocks.
 void push_item(StreamState& stream, Item item, std::unique_lock<std::mutex>& lock,
                Aftermath& after);
 
-// The same without the bound.
+// The same without the bound: for markers and upkeep. They are recorded under locks (allocators)
+// that running work may need, so they must not wait for room.
 void append_item(StreamState& stream, Item item, Aftermath& after);
 
 // Counts the head, already taken off the queue, as finished.
