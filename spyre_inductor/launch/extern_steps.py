@@ -1,7 +1,7 @@
 """Extern calls of a graph -> steps of its LaunchPlan.
 
-The plan runs ATen operators by name on the slots' memory, off the Python thread. So an operator must
-be ATen's, must not draw random numbers, and must not return a view of an argument.
+The plan runs ATen operators by name on the slots' memory, off the Python thread. So an operator
+must be ATen's, must not draw random numbers, and must not return a view of an argument.
 """
 
 from __future__ import annotations
@@ -27,8 +27,22 @@ from ..plan.launch_plan import (
 )
 
 
-class NotExpressible(Exception):  # noqa: N818  # not an error: the graph runs line by line
+class NotExpressible(Exception):
     """Why a graph has no LaunchPlan."""
+
+
+def extern_operator(line: Any) -> str | None:
+    """Name of the operator that a wrapper line calls outside of kernels; None for other lines."""
+    kinds = (
+        lines.ExternKernelOutLine,
+        lines.ExternKernelAllocLine,
+        lines.IndexPutFallbackLine,
+        lines.ScatterFallbackLine,
+    )
+    if not isinstance(line, kinds):
+        return None
+    operator = line.node.op_overload
+    return line.node.get_kernel_name() if operator is None else str(operator)
 
 
 def extern_steps(builder: Any, line: Any) -> list[Step]:

@@ -8,6 +8,7 @@ async_compile.wait(globals())                             # kernels are callable
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,8 @@ from torch._inductor.codecache import LambdaFuture
 from torch_spyre import _C
 
 from .. import config
-from ..errors import LaunchError, LoadError
+from ..debug.graph_folder import write_stage
+from ..errors import CompileError, LaunchError, LoadError
 from ..logs import artifact_logger
 from ..plan.json_codec import from_json
 from ..plan.launch_plan import LaunchPlan
@@ -46,7 +48,12 @@ class SpyreModule:
 
     @functools.cached_property
     def _handle(self) -> Any:
-        entry = finish_build(self._source, self._plans_json)
+        try:
+            entry = finish_build(self._source, self._plans_json)
+        except CompileError as error:
+            write_stage("spyre_build.txt", str(error))
+            raise
+        write_stage("spyre_build.json", json.dumps(dict(entry.build), indent=1) + "\n")
         log.debug(
             "load %s (%s)", entry.so_path, "cache hit" if entry.hit else "just built"
         )
