@@ -1,9 +1,7 @@
 // Scaled dot product attention: one fused operator forward and backward, run by the CPU's flash
 // kernel; queued when large.
-#if defined(__x86_64__)  // as libtorch was built: the stub's inline functions depend on these
-#define HAVE_AVX512_CPU_DEFINITION
-#define HAVE_AVX2_CPU_DEFINITION
-#endif
+#include "aten/libtorch_stubs.h"
+
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/transformers/attention.h>

@@ -127,6 +127,36 @@ bool is_small(const OperatorRecord& record, const AliasSet& aliases) {
   return false;
 }
 
+// The shape that the operator will give its output, argument `out`, where that is easy to say.
+std::optional<at::DimVector> output_shape(const OperatorRecord& record, const Stack& arguments,
+                                          std::size_t out) {
+  at::DimVector shape;
+  std::vector<at::IntArrayRef> inputs;
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    if (k != out && arguments[k].isTensor() && arguments[k].toTensor().defined()) {
+      inputs.push_back(arguments[k].toTensor().sizes());
+    }
+  }
+  if (record.pointwise) {
+    for (const at::IntArrayRef sizes : inputs) {
+      shape = at::infer_size_dimvector(shape, sizes);
+    }
+    return shape;
+  }
+  if (record.cost == CostKind::kMatmul && inputs.size() >= 2) {
+    // The last two inputs are the factors: [..., m, k] x [..., k, n], the latter perhaps a vector.
+    const at::IntArrayRef left = inputs[inputs.size() - 2], right = inputs.back();
+    if (left.size() >= 2 && (right.size() == left.size() || right.size() == 1)) {
+      shape.assign(left.begin(), left.end() - 1);
+      if (right.size() > 1) {
+        shape.push_back(right.back());
+      }
+      return shape;
+    }
+  }
+  return std::nullopt;
+}
+
 // A user's own out= may have to be resized; the one that the structured wrapper made may not, and
 // has never been seen by Python.
 bool outputs_fit(const OperatorRecord& record, const AliasSet& aliases, const Stack& arguments) {
@@ -150,16 +180,8 @@ bool outputs_fit(const OperatorRecord& record, const AliasSet& aliases, const St
       }
       continue;
     }
-    if (!record.pointwise) {
-      return false;
-    }
-    at::DimVector shape;
-    for (std::size_t k = 0; k < arguments.size(); ++k) {
-      if (k != i && arguments[k].isTensor() && arguments[k].toTensor().defined()) {
-        shape = at::infer_size_dimvector(shape, arguments[k].toTensor().sizes());
-      }
-    }
-    if (out.sizes() != at::IntArrayRef(shape)) {
+    const std::optional<at::DimVector> shape = output_shape(record, arguments, i);
+    if (!shape || out.sizes() != at::IntArrayRef(*shape)) {
       return false;
     }
   }

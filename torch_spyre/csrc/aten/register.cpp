@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "aten/cpu_kernel.h"
+#include "aten/fast_path.h"
 #include "aten/operator_record.h"
 
 namespace spyre::aten {
@@ -129,6 +130,12 @@ void register_operators() {
   register_convolution(library);
   register_attention(library);
   register_recurrent_cells(library);
+  register_fast_binary(library);
+  register_fast_unary(library);
+  register_fast_reductions(library);
+  register_fast_matmul(library);
+  register_fast_shapes(library);
+  forward_stubs_to_cpu();
   register_fallthroughs();
   register_autocast(library_for("aten", DispatchKey::AutocastPrivateUse1));
   library_for("_", DispatchKey::AutocastPrivateUse1)

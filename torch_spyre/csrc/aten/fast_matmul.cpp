@@ -1,0 +1,86 @@
+// Fast paths of matrix products: no boxed stack, and out= forms whose shape is known to fit, so that
+// large ones queue even when the output comes from Python (compiled graphs call them so).
+#include <ATen/ops/addmm_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/addmm_cpu_dispatch.h>
+#include <ATen/ops/bmm_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/bmm_cpu_dispatch.h>
+#include <ATen/ops/mm_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/mm_cpu_dispatch.h>
+
+#include "aten/fast_path.h"
+
+namespace spyre::aten {
+namespace {
+
+namespace slow = at::compositeexplicitautogradnonfunctional;
+
+constexpr std::int64_t kInlineMultiplyAdds = 1 << 20;
+
+bool is_plain_pair(const at::Tensor& a, const at::Tensor& b) {
+  return is_spyre(a) && a.device() == b.device() && is_strided(a) && is_strided(b) &&
+         a.scalar_type() == b.scalar_type();
+}
+
+bool is_small(const at::Tensor& a, const at::Tensor& b) {
+  return a.numel() * b.size(-1) <=
+         (a.scalar_type() == at::kFloat ? kInlineMultiplyAdds : kInlineMultiplyAdds / 8);
+}
+
+at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
+  if (!is_plain_pair(self, mat2) || self.dim() != 2 || mat2.dim() != 2 ||
+      self.size(1) != mat2.size(0)) {
+    return slow::mm(self, mat2);
+  }
+  at::Tensor result =
+      new_tensor({self.size(0), mat2.size(1)}, self.scalar_type(), self.device());
+  AliasSet aliases(Ownership::kBorrowPool);
+  run_or_queue(stream_of(self), "mm", is_small(self, mat2),
+               [a = aliases.alias(self), b = aliases.alias(mat2),
+                out = aliases.alias(result)]() mutable { at::cpu::mm_outf(a, b, out); });
+  return result;
+}
+
+at::Tensor bmm(const at::Tensor& self, const at::Tensor& mat2) {
+  if (!is_plain_pair(self, mat2) || self.dim() != 3 || mat2.dim() != 3 ||
+      self.size(0) != mat2.size(0) || self.size(2) != mat2.size(1)) {
+    return slow::bmm(self, mat2);
+  }
+  at::Tensor result = new_tensor({self.size(0), self.size(1), mat2.size(2)}, self.scalar_type(),
+                                 self.device());
+  AliasSet aliases(Ownership::kBorrowPool);
+  run_or_queue(stream_of(self), "bmm", is_small(self, mat2),
+               [a = aliases.alias(self), b = aliases.alias(mat2),
+                out = aliases.alias(result)]() mutable { at::cpu::bmm_outf(a, b, out); });
+  return result;
+}
+
+at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
+                 const at::Scalar& beta, const at::Scalar& alpha) {
+  const bool fits = is_plain_pair(mat1, mat2) && is_plain_pair(mat1, self) && mat1.dim() == 2 &&
+                    mat2.dim() == 2 && mat1.size(1) == mat2.size(0) &&
+                    (self.dim() == 1 ? self.size(0) == mat2.size(1) || self.size(0) == 1
+                                     : self.dim() == 2 && self.size(0) == mat1.size(0) &&
+                                           self.size(1) == mat2.size(1));
+  if (!fits) {
+    return slow::addmm(self, mat1, mat2, beta, alpha);
+  }
+  at::Tensor result =
+      new_tensor({mat1.size(0), mat2.size(1)}, mat1.scalar_type(), mat1.device());
+  AliasSet aliases(Ownership::kBorrowPool);
+  run_or_queue(stream_of(mat1), "addmm", is_small(mat1, mat2),
+               [bias = aliases.alias(self), a = aliases.alias(mat1), b = aliases.alias(mat2),
+                out = aliases.alias(result), beta, alpha]() mutable {
+                 at::cpu::addmm_outf(bias, a, b, beta, alpha, out);
+               });
+  return result;
+}
+
+}  // namespace
+
+void register_fast_matmul(torch::Library& library) {
+  library.impl("mm", TORCH_FN(mm));
+  library.impl("bmm", TORCH_FN(bmm));
+  library.impl("addmm", TORCH_FN(addmm));
+}
+
+}  // namespace spyre::aten
