@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "device/stream.h"
 #include "runtime/stream.h"
@@ -69,6 +70,14 @@ void queue(device::StreamRef stream, std::string name, F fn) {
                            [fn = std::move(fn)]() mutable { return run_as_work(fn); });
 }
 
+// What waited-for work on the executor leaves for its caller. Warnings must be Python's, and only
+// the calling thread has Python's handler.
+struct Outcome final : c10::WarningHandler {
+  void process(const c10::Warning& warning) override { warnings.push_back(warning); }
+  std::vector<c10::Warning> warnings;
+  std::exception_ptr error;
+};
+
 // Runs `fn` after everything queued on the stream and returns when it is done. Small work runs on
 // this thread, the rest on the executor. The exceptions of `fn` leave with their type.
 template <class F>
@@ -82,12 +91,10 @@ void run_and_wait(device::StreamRef stream, const std::string& name, bool small,
     fn();
     return;
   }
-  struct Outcome {
-    std::exception_ptr error;
-  };
   auto outcome = std::make_shared<Outcome>();
   runtime::enqueue_compute(stream, name, [&fn, outcome] {
     BelowAutograd guard;
+    c10::WarningUtils::WarningHandlerGuard warnings(outcome.get());
     try {
       fn();
     } catch (...) {
@@ -95,6 +102,9 @@ void run_and_wait(device::StreamRef stream, const std::string& name, bool small,
     }
   });
   runtime::synchronize(stream);
+  for (const c10::Warning& warning : outcome->warnings) {
+    c10::warn(warning);
+  }
   if (outcome->error) {
     std::rethrow_exception(outcome->error);
   }

@@ -1,0 +1,112 @@
+"""Large eager work is queued: calls return at once, errors come at the next wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+SPYRE = torch.device("spyre:0")
+
+
+def call_and_work_seconds(call: Callable[[], object]) -> tuple[float, float]:
+    """The shortest of five calls, and the time until its work was done."""
+    call()
+    torch.spyre.synchronize()
+    calls, works = [], []
+    for _ in range(5):
+        start = time.perf_counter()
+        result = call()
+        calls.append(time.perf_counter() - start)
+        torch.spyre.synchronize()
+        works.append(time.perf_counter() - start)
+        del result
+    return min(calls), min(works)
+
+
+def large_calls() -> dict[str, Callable[[], object]]:
+    matrix = torch.rand(1536, 1536, device=SPYRE)
+    out = torch.empty(1536, 1536, device=SPYRE)
+    image = torch.rand(8, 32, 96, 96, device=SPYRE)
+    weight = torch.rand(64, 32, 3, 3, device=SPYRE)
+    query = torch.rand(2, 8, 1024, 64, device=SPYRE)
+    flat = torch.rand(1 << 22, device=SPYRE)
+    return {
+        "matmul": lambda: matrix @ matrix,
+        "matmul out=": lambda: torch.mm(matrix, matrix, out=out),
+        "convolution": lambda: F.conv2d(image, weight),
+        "attention": lambda: F.scaled_dot_product_attention(query, query, query),
+        "pointwise": lambda: flat.exp(),
+        "in-place": lambda: flat.mul_(1.0),
+        "softmax": lambda: matrix.softmax(-1),
+    }
+
+
+@pytest.mark.parametrize("name", list(large_calls()))
+def test_large_work_is_queued(name: str) -> None:
+    called, worked = call_and_work_seconds(large_calls()[name])
+    assert called < 0.4 * worked, f"{name}: call {called:.6f} s, work {worked:.6f} s"
+
+
+def test_queued_results_are_right() -> None:
+    cpu = torch.rand(700, 700)
+    x = cpu.to(SPYRE)
+    y = x
+    expected = cpu
+    for _ in range(4):
+        y = (y @ x).mul_(0.01).relu() + x
+        expected = (expected @ cpu).mul_(0.01).relu() + cpu
+    torch.testing.assert_close(y.cpu(), expected)
+
+
+def test_memory_freed_behind_queued_work_is_not_overwritten() -> None:
+    cpu = torch.rand(800, 800)
+    x = cpu.to(SPYRE)
+    total = torch.zeros(800, 800, device=SPYRE)
+    for _ in range(6):
+        total += x @ x  # the product is freed at once, while it is still queued
+    torch.testing.assert_close(total.cpu(), 6 * (cpu @ cpu), rtol=1e-4, atol=1e-2)
+
+
+def test_index_out_of_range_is_raised_at_the_wait_and_the_next_operator_works() -> None:
+    table = torch.rand(100, 2000, device=SPYRE)
+    index = torch.full((3000,), 50, device=SPYRE)
+    index[17] = 100
+    queued = table.index_select(0, index)
+    with pytest.raises((RuntimeError, IndexError), match=r"out of range|index"):
+        torch.spyre.synchronize()
+    del queued
+    assert (table[:2] * 0).sum().item() == 0
+    torch.spyre.synchronize()
+
+
+def test_small_index_out_of_range_is_raised_somewhere_before_the_wait_ends() -> None:
+    table = torch.rand(10, 2, device=SPYRE)
+    with pytest.raises((RuntimeError, IndexError)):
+        table[torch.tensor([3, 10], device=SPYRE)].cpu()
+    assert table.sum().item() > 0
+
+
+def test_shape_errors_are_raised_by_the_call() -> None:
+    large = torch.rand(1000, 1000, device=SPYRE)
+    with pytest.raises(RuntimeError, match="must match"):
+        large + torch.rand(999, device=SPYRE)
+    with pytest.raises(RuntimeError, match=r"cannot be multiplied|mat1 and mat2"):
+        large @ torch.rand(999, 3, device=SPYRE)
+    with pytest.raises(RuntimeError, match="broadcast"):
+        large.copy_(torch.rand(3, device=SPYRE))
+
+
+def test_operators_that_wait_are_counted() -> None:
+    from torch_spyre import _C
+
+    x = torch.rand(1 << 20, device=SPYRE)
+    _C.reset_operator_counters()
+    x.nonzero()
+    x.cumsum(0)
+    counters = {row[0]: row[1:] for row in _C.operator_counters()}
+    assert counters["aten::nonzero"][2] == 1
+    assert counters["aten::cumsum.out"][1] == 1
