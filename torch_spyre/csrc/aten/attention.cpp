@@ -30,8 +30,7 @@ bool fits_flash_kernel(const sdp::sdp_params& params) {
   return sdp::check_nested_tensor(params, false) && sdp::check_for_dropout(params, false) &&
          sdp::check_tensor_shapes(params, false) &&
          sdp::check_batch_size_and_num_heads_dense<true>(params, false) &&
-         sdp::check_attn_mask_shape(params, false) &&
-         params.query.size(3) == params.key.size(3) &&
+         sdp::check_attn_mask_shape(params, false) && params.query.size(3) == params.key.size(3) &&
          params.query.size(3) == params.value.size(3) &&
          sdp::check_nonzero_sequence_lengths_dense(params, false) &&
          sdp::check_last_dim_stride_equals_1_dense<true>(params, false) &&
@@ -91,8 +90,8 @@ using ForwardResult = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor,
                                  c10::SymInt, at::Tensor, at::Tensor, at::Tensor>;
 
 ForwardResult attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
-                        const std::optional<at::Tensor>& attn_bias, double dropout,
-                        bool is_causal, bool /*return_debug_mask*/, std::optional<double> scale) {
+                        const std::optional<at::Tensor>& attn_bias, double dropout, bool is_causal,
+                        bool /*return_debug_mask*/, std::optional<double> scale) {
   const at::Tensor bias = attn_bias.value_or(at::Tensor());
   check_same_device({&query, &key, &value, &bias});
   TORCH_CHECK(query.dim() == 4, "spyre attention: query must have shape [B, H, S, D], got ",
@@ -116,16 +115,16 @@ ForwardResult attention(const at::Tensor& query, const at::Tensor& key, const at
   // The kernel draws no random numbers (dropout takes the math path): empty seed and offset.
   at::Tensor seed = new_tensor({}, at::kLong, query.device());
   at::Tensor offset = new_tensor({}, at::kLong, query.device());
-  return {output, logsumexp, at::Tensor(), at::Tensor(), query.size(2), key.size(-2),
-          seed,   offset,    at::Tensor()};
+  return {output,       logsumexp, at::Tensor(), at::Tensor(), query.size(2),
+          key.size(-2), seed,      offset,       at::Tensor()};
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attention_backward(
     const at::Tensor& grad_output, const at::Tensor& query, const at::Tensor& key,
     const at::Tensor& value, const at::Tensor& attn_bias, std::array<bool, 4> grad_input_mask,
     const at::Tensor& output, const at::Tensor& logsumexp, const at::Tensor&, const at::Tensor&,
-    c10::SymInt, c10::SymInt, double dropout, bool is_causal, const at::Tensor&,
-    const at::Tensor&, std::optional<double> scale) {
+    c10::SymInt, c10::SymInt, double dropout, bool is_causal, const at::Tensor&, const at::Tensor&,
+    std::optional<double> scale) {
   TORCH_CHECK_NOT_IMPLEMENTED(!grad_input_mask[3],
                               "spyre attention: no gradient for the mask in the fused operator; "
                               "use sdpa_kernel(SDPBackend.MATH)");
@@ -145,9 +144,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attention_backward(
       is_small(query, key, 5),
       [grad = aliases.alias(grad_output), q = aliases.alias(query), k = aliases.alias(key),
        v = aliases.alias(value), b = aliases.alias(attn_bias), out = aliases.alias(output),
-       lse = aliases.alias(logsumexp), dq = aliases.alias(grad_query),
-       dk = aliases.alias(grad_key), dv = aliases.alias(grad_value), dropout, is_causal,
-       scale]() mutable {
+       lse = aliases.alias(logsumexp), dq = aliases.alias(grad_query), dk = aliases.alias(grad_key),
+       dv = aliases.alias(grad_value), dropout, is_causal, scale]() mutable {
         const auto [rq, rk, rv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
             grad, q, k, v, out, lse, dropout, is_causal,
             b.defined() ? std::make_optional(b) : std::nullopt, scale);

@@ -49,8 +49,12 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        at::IntArrayRef output_padding, std::int64_t groups) {
   const at::Tensor bias_tensor = bias.value_or(at::Tensor());
   check_same_device({&input, &weight, &bias_tensor});
-  Parameters p{c10::DimVector(stride),         c10::DimVector(padding), c10::DimVector(dilation),
-               c10::DimVector(output_padding), transposed,              groups};
+  Parameters p{c10::DimVector(stride),
+               c10::DimVector(padding),
+               c10::DimVector(dilation),
+               c10::DimVector(output_padding),
+               transposed,
+               groups};
   at::Tensor result =
       new_tensor(output_size(input, weight, p), input.scalar_type(), input.device());
   AliasSet aliases(Ownership::kBorrowPool);
@@ -59,10 +63,10 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
   run_or_queue(runtime::current_stream(input.device().index()), "convolution", small,
                [p = std::move(p), out = aliases.alias(result), in = aliases.alias(input),
                 w = aliases.alias(weight), b = aliases.alias(bias_tensor)]() mutable {
-                 at::native::copy_(
-                     out, at::convolution(in, w, b, p.stride, p.padding, p.dilation, p.transposed,
-                                          p.output_padding, p.groups),
-                     false);
+                 at::native::copy_(out,
+                                   at::convolution(in, w, b, p.stride, p.padding, p.dilation,
+                                                   p.transposed, p.output_padding, p.groups),
+                                   false);
                });
   return result;
 }
@@ -72,15 +76,18 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
     at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
     at::IntArrayRef output_padding, std::int64_t groups, std::array<bool, 3> output_mask) {
   check_same_device({&grad_output, &input, &weight});
-  Parameters p{c10::DimVector(stride),         c10::DimVector(padding), c10::DimVector(dilation),
-               c10::DimVector(output_padding), transposed,              groups};
+  Parameters p{c10::DimVector(stride),
+               c10::DimVector(padding),
+               c10::DimVector(dilation),
+               c10::DimVector(output_padding),
+               transposed,
+               groups};
   const std::int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
   std::array<at::Tensor, 3> grads;
   AliasSet aliases(Ownership::kBorrowPool);
   std::array<at::Tensor, 3> targets;
-  const std::array<at::DimVector, 3> sizes = {at::DimVector(input.sizes()),
-                                              at::DimVector(weight.sizes()),
-                                              at::DimVector({channels})};
+  const std::array<at::DimVector, 3> sizes = {
+      at::DimVector(input.sizes()), at::DimVector(weight.sizes()), at::DimVector({channels})};
   for (std::size_t i = 0; i < grads.size(); ++i) {
     if (output_mask[i]) {
       grads[i] = new_tensor(sizes[i], input.scalar_type(), input.device());
@@ -91,9 +98,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
       2 * multiply_adds(transposed ? input.sizes() : grad_output.sizes(), weight.sizes()) <=
       kInlineMultiplyAdds;
   run_or_queue(runtime::current_stream(input.device().index()), "convolution_backward", small,
-               [p = std::move(p), targets, output_mask, channels,
-                grad = aliases.alias(grad_output), in = aliases.alias(input),
-                w = aliases.alias(weight)]() mutable {
+               [p = std::move(p), targets, output_mask, channels, grad = aliases.alias(grad_output),
+                in = aliases.alias(input), w = aliases.alias(weight)]() mutable {
                  const std::array<std::int64_t, 1> bias_sizes = {channels};
                  auto [dx, dw, db] = at::convolution_backward(
                      grad, in, w, at::IntArrayRef(bias_sizes), p.stride, p.padding, p.dilation,

@@ -106,11 +106,10 @@ void copy_between_cards(const at::Tensor& self, const at::Tensor& source) {
   device::Event target_ready(to.device);
   runtime::check(target_ready.record(to));
   runtime::check(target_ready.wait(from));
-  runtime::enqueue_dma(from, "copy card to card",
-                       [work = make_copy(self, source)]() mutable {
-                         SingleThreadScope threads;
-                         return run_as_work(work);
-                       });
+  runtime::enqueue_dma(from, "copy card to card", [work = make_copy(self, source)]() mutable {
+    SingleThreadScope threads;
+    return run_as_work(work);
+  });
   device::Event copied(from.device);
   runtime::check(copied.record(from));
   runtime::check(copied.wait(to));

@@ -47,8 +47,8 @@ void copy_bits(const at::Tensor& from, at::TensorImpl* to) {
 }
 
 at::Tensor make_tensor(c10::Storage storage, c10::DispatchKeySet keys, const at::Tensor& like) {
-  auto impl =
-      c10::make_intrusive<at::TensorImpl>(std::move(storage), keys, like.unsafeGetTensorImpl()->dtype());
+  auto impl = c10::make_intrusive<at::TensorImpl>(std::move(storage), keys,
+                                                  like.unsafeGetTensorImpl()->dtype());
   impl->set_sizes_and_strides(like.sizes(), like.strides(), like.storage_offset());
   copy_bits(like, impl.get());
   return at::Tensor(std::move(impl));
@@ -120,8 +120,7 @@ at::Tensor AliasSet::alias_sparse(const at::Tensor& tensor) {
 c10::Storage AliasSet::device_storage(const c10::Storage& storage, c10::Device device) const {
   for (const StorageEntry& entry : storages_) {
     if (entry.alias.unsafeGetStorageImpl() == storage.unsafeGetStorageImpl()) {
-      return c10::Storage(
-          c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(entry.device_storage));
+      return c10::Storage(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(entry.device_storage));
     }
   }
   return share_storage(storage, device, c10::GetAllocator(c10::DeviceType::PrivateUse1));
@@ -161,9 +160,8 @@ void AliasSet::write_back() {
     const at::Tensor original = entries_[i].original;
     const at::Tensor alias = entries_[i].alias;
     if (original.layout() != at::kStrided) {
-      write_back_sparse(original, alias, [&](const at::Tensor& part) {
-        return to_device(part, original.device());
-      });
+      write_back_sparse(original, alias,
+                        [&](const at::Tensor& part) { return to_device(part, original.device()); });
       continue;
     }
     at::TensorImpl* impl = original.unsafeGetTensorImpl();

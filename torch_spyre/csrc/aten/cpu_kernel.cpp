@@ -1,8 +1,8 @@
 #include "aten/cpu_kernel.h"
 
 #include <ATen/ExpandUtils.h>
-#include <ATen/core/stack.h>
 #include <ATen/core/List.h>
+#include <ATen/core/stack.h>
 
 #include <cmath>
 #include <limits>
@@ -83,11 +83,10 @@ void set_generators(const c10::OperatorHandle& op, Call& call, Stack& arguments)
   const auto& schema = op.schema().arguments();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto type = schema[i].type();
-    const bool generator =
-        type->kind() == c10::TypeKind::GeneratorType ||
-        (type->kind() == c10::TypeKind::OptionalType &&
-         type->expectRef<c10::OptionalType>().getElementType()->kind() ==
-             c10::TypeKind::GeneratorType);
+    const bool generator = type->kind() == c10::TypeKind::GeneratorType ||
+                           (type->kind() == c10::TypeKind::OptionalType &&
+                            type->expectRef<c10::OptionalType>().getElementType()->kind() ==
+                                c10::TypeKind::GeneratorType);
     if (generator) {
       std::optional<at::Generator> given;
       if (!arguments[i].isNone()) {
@@ -222,8 +221,8 @@ struct QueuedCall {
   }
 };
 
-void queue_call(const c10::OperatorHandle& op, const OperatorRecord& record,
-                c10::DispatchKey key, device::StreamRef stream, const Stack& borrowed) {
+void queue_call(const c10::OperatorHandle& op, const OperatorRecord& record, c10::DispatchKey key,
+                device::StreamRef stream, const Stack& borrowed) {
   QueuedCall work{op, key, borrowed, {}, {}};
   for (std::size_t i = 0; i < borrowed.size() && i < 64; ++i) {
     if ((record.written_arguments >> i & 1) && borrowed[i].isTensor()) {

@@ -58,8 +58,7 @@ device::Status run_as_work(F& fn) {
     fn();
     return device::Status::ok();
   } catch (const c10::Error& error) {
-    return device::Status::error(device::StatusCode::kExternal,
-                                 error.what_without_backtrace());
+    return device::Status::error(device::StatusCode::kExternal, error.what_without_backtrace());
   }  // other exceptions: device/work.h says that they become the stream's error too
 }
 

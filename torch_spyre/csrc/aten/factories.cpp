@@ -26,8 +26,8 @@ c10::intrusive_ptr<at::TensorImpl> allocate(std::size_t nbytes, at::ScalarType d
 }
 
 void check_options(std::optional<at::Layout> layout, std::optional<bool> pin_memory) {
-  TORCH_CHECK(layout.value_or(at::kStrided) == at::kStrided,
-              "spyre: empty() of layout ", *layout, " is not a dense factory");
+  TORCH_CHECK(layout.value_or(at::kStrided) == at::kStrided, "spyre: empty() of layout ", *layout,
+              " is not a dense factory");
   TORCH_CHECK(!pin_memory.value_or(false), "Only dense CPU tensors can be pinned");
 }
 
@@ -83,8 +83,8 @@ c10::Device resolve_device(std::optional<c10::Device> device) {
 
 at::Tensor new_tensor(at::IntArrayRef sizes, at::ScalarType dtype, c10::Device device) {
   at::detail::check_size_nonnegative(sizes);
-  auto impl = allocate(
-      at::detail::computeStorageNbytesContiguous(sizes, c10::elementSize(dtype)), dtype, device);
+  auto impl = allocate(at::detail::computeStorageNbytesContiguous(sizes, c10::elementSize(dtype)),
+                       dtype, device);
   if (sizes.size() != 1 || sizes[0] != 0) {
     impl->generic_set_sizes_contiguous(sizes);
   }
@@ -100,8 +100,8 @@ at::Tensor new_tensor_strided(at::IntArrayRef sizes, at::IntArrayRef strides, at
     TORCH_CHECK(stride >= 0, "Trying to create tensor with negative stride ", stride, ": ",
                 strides);
   }
-  auto impl = allocate(
-      at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(dtype)), dtype, device);
+  auto impl = allocate(at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(dtype)),
+                       dtype, device);
   impl->set_sizes_and_strides(sizes, strides);
   return at::Tensor(std::move(impl));
 }

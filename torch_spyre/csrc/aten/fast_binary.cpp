@@ -70,21 +70,21 @@ bool keeps_shape(const at::Tensor& self, const at::Tensor& other) {
   return other.dim() == 0 || other.sizes() == self.sizes();
 }
 
-#define SPYRE_BINARY(NAME, OP, FLOATS_ONLY)                                                    \
-  at::Tensor NAME(const at::Tensor& self, const at::Tensor& other) {                           \
-    const at::Tensor operand = operand_for(self, other, FLOATS_ONLY);                          \
-    return operand.defined() ? run<at::native::OP>(self, operand) : slow::NAME(self, other);   \
+#define SPYRE_BINARY(NAME, OP, FLOATS_ONLY)                                                  \
+  at::Tensor NAME(const at::Tensor& self, const at::Tensor& other) {                         \
+    const at::Tensor operand = operand_for(self, other, FLOATS_ONLY);                        \
+    return operand.defined() ? run<at::native::OP>(self, operand) : slow::NAME(self, other); \
   }
 
-#define SPYRE_BINARY_IN_PLACE(NAME, OP, FLOATS_ONLY)                                           \
-  at::Tensor& NAME(at::Tensor& self, const at::Tensor& other) {                                \
-    const at::Tensor operand =                                                                 \
-        keeps_shape(self, other) ? operand_for(self, other, FLOATS_ONLY) : at::Tensor();       \
-    if (!operand.defined()) {                                                                  \
-      return slow::NAME(self, other);                                                          \
-    }                                                                                          \
-    run_in_place<at::native::OP>(self, operand);                                               \
-    return self;                                                                               \
+#define SPYRE_BINARY_IN_PLACE(NAME, OP, FLOATS_ONLY)                                     \
+  at::Tensor& NAME(at::Tensor& self, const at::Tensor& other) {                          \
+    const at::Tensor operand =                                                           \
+        keeps_shape(self, other) ? operand_for(self, other, FLOATS_ONLY) : at::Tensor(); \
+    if (!operand.defined()) {                                                            \
+      return slow::NAME(self, other);                                                    \
+    }                                                                                    \
+    run_in_place<at::native::OP>(self, operand);                                         \
+    return self;                                                                         \
   }
 
 SPYRE_BINARY(mul, structured_mul_out, false)
@@ -95,15 +95,15 @@ SPYRE_BINARY(maximum, structured_maximum_out, false)
 SPYRE_BINARY(minimum, structured_minimum_out, false)
 
 // A comparison converts its number to the tensor's dtype only if nothing is lost by it.
-#define SPYRE_COMPARISON(NAME)                                                              \
-  SPYRE_BINARY(NAME, structured_##NAME##_Tensor_out, false)                                 \
-  at::Tensor NAME##_scalar(const at::Tensor& self, const at::Scalar& other) {               \
-    if (self.scalar_type() == at::kFloat && !other.isComplex() && is_fast(self)) {          \
-      at::Tensor operand = at::detail::empty_cpu({}, at::kFloat);                           \
-      *operand.mutable_data_ptr<float>() = other.toFloat();                                 \
-      return run<at::native::structured_##NAME##_Tensor_out>(self, operand);                \
-    }                                                                                       \
-    return slow::NAME(self, other);                                                         \
+#define SPYRE_COMPARISON(NAME)                                                     \
+  SPYRE_BINARY(NAME, structured_##NAME##_Tensor_out, false)                        \
+  at::Tensor NAME##_scalar(const at::Tensor& self, const at::Scalar& other) {      \
+    if (self.scalar_type() == at::kFloat && !other.isComplex() && is_fast(self)) { \
+      at::Tensor operand = at::detail::empty_cpu({}, at::kFloat);                  \
+      *operand.mutable_data_ptr<float>() = other.toFloat();                        \
+      return run<at::native::structured_##NAME##_Tensor_out>(self, operand);       \
+    }                                                                              \
+    return slow::NAME(self, other);                                                \
   }
 
 SPYRE_COMPARISON(eq)
@@ -113,21 +113,20 @@ SPYRE_COMPARISON(le)
 SPYRE_COMPARISON(gt)
 SPYRE_COMPARISON(ge)
 
-#define SPYRE_SUM(NAME, OP)                                                                     \
-  at::Tensor NAME(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {   \
-    const at::Tensor operand = operand_for(self, other, /*floats_only=*/true);                  \
-    return operand.defined() && !alpha.isComplex() ? run<at::native::OP>(self, operand, alpha)  \
-                                                   : slow::NAME(self, other, alpha);            \
-  }                                                                                             \
-  at::Tensor& NAME##_(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {     \
-    const at::Tensor operand = keeps_shape(self, other)                                         \
-                                   ? operand_for(self, other, /*floats_only=*/true)             \
-                                   : at::Tensor();                                              \
-    if (!operand.defined() || alpha.isComplex()) {                                              \
-      return slow::NAME##_(self, other, alpha);                                                 \
-    }                                                                                           \
-    run_in_place<at::native::OP>(self, operand, alpha);                                         \
-    return self;                                                                                \
+#define SPYRE_SUM(NAME, OP)                                                                       \
+  at::Tensor NAME(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {     \
+    const at::Tensor operand = operand_for(self, other, /*floats_only=*/true);                    \
+    return operand.defined() && !alpha.isComplex() ? run<at::native::OP>(self, operand, alpha)    \
+                                                   : slow::NAME(self, other, alpha);              \
+  }                                                                                               \
+  at::Tensor& NAME##_(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {       \
+    const at::Tensor operand =                                                                    \
+        keeps_shape(self, other) ? operand_for(self, other, /*floats_only=*/true) : at::Tensor(); \
+    if (!operand.defined() || alpha.isComplex()) {                                                \
+      return slow::NAME##_(self, other, alpha);                                                   \
+    }                                                                                             \
+    run_in_place<at::native::OP>(self, operand, alpha);                                           \
+    return self;                                                                                  \
   }
 
 SPYRE_SUM(add, structured_ufunc_add_CPU)
@@ -167,8 +166,8 @@ void register_fast_binary(torch::Library& library) {
   library.impl("div_.Tensor", TORCH_FN(div_));
   library.impl("maximum", TORCH_FN(maximum));
   library.impl("minimum", TORCH_FN(minimum));
-#define SPYRE_REGISTER_COMPARISON(NAME)             \
-  library.impl(#NAME ".Tensor", TORCH_FN(NAME));    \
+#define SPYRE_REGISTER_COMPARISON(NAME)          \
+  library.impl(#NAME ".Tensor", TORCH_FN(NAME)); \
   library.impl(#NAME ".Scalar", TORCH_FN(NAME##_scalar));
   SPYRE_REGISTER_COMPARISON(eq)
   SPYRE_REGISTER_COMPARISON(ne)

@@ -1,5 +1,5 @@
-// Fast paths of matrix products: no boxed stack, and out= forms whose shape is known to fit, so that
-// large ones queue even when the output comes from Python (compiled graphs call them so).
+// Fast paths of matrix products: no boxed stack, and out= forms whose shape is known to fit, so
+// that large ones queue even when the output comes from Python (compiled graphs call them so).
 #include <ATen/ops/addmm_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/addmm_cpu_dispatch.h>
 #include <ATen/ops/bmm_compositeexplicitautogradnonfunctional_dispatch.h>
@@ -31,8 +31,7 @@ at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
       self.size(1) != mat2.size(0)) {
     return slow::mm(self, mat2);
   }
-  at::Tensor result =
-      new_tensor({self.size(0), mat2.size(1)}, self.scalar_type(), self.device());
+  at::Tensor result = new_tensor({self.size(0), mat2.size(1)}, self.scalar_type(), self.device());
   AliasSet aliases(Ownership::kBorrowPool);
   run_or_queue(stream_of(self), "mm", is_small(self, mat2),
                [a = aliases.alias(self), b = aliases.alias(mat2),
@@ -45,8 +44,8 @@ at::Tensor bmm(const at::Tensor& self, const at::Tensor& mat2) {
       self.size(0) != mat2.size(0) || self.size(2) != mat2.size(1)) {
     return slow::bmm(self, mat2);
   }
-  at::Tensor result = new_tensor({self.size(0), self.size(1), mat2.size(2)}, self.scalar_type(),
-                                 self.device());
+  at::Tensor result =
+      new_tensor({self.size(0), self.size(1), mat2.size(2)}, self.scalar_type(), self.device());
   AliasSet aliases(Ownership::kBorrowPool);
   run_or_queue(stream_of(self), "bmm", is_small(self, mat2),
                [a = aliases.alias(self), b = aliases.alias(mat2),
@@ -64,14 +63,12 @@ at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tenso
   if (!fits) {
     return slow::addmm(self, mat1, mat2, beta, alpha);
   }
-  at::Tensor result =
-      new_tensor({mat1.size(0), mat2.size(1)}, mat1.scalar_type(), mat1.device());
+  at::Tensor result = new_tensor({mat1.size(0), mat2.size(1)}, mat1.scalar_type(), mat1.device());
   AliasSet aliases(Ownership::kBorrowPool);
   run_or_queue(stream_of(mat1), "addmm", is_small(mat1, mat2),
                [bias = aliases.alias(self), a = aliases.alias(mat1), b = aliases.alias(mat2),
-                out = aliases.alias(result), beta, alpha]() mutable {
-                 at::cpu::addmm_outf(bias, a, b, beta, alpha, out);
-               });
+                out = aliases.alias(result), beta,
+                alpha]() mutable { at::cpu::addmm_outf(bias, a, b, beta, alpha, out); });
   return result;
 }
 

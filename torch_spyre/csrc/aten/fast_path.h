@@ -7,8 +7,8 @@
 // for CPU tensors only); anything else takes the structured wrapper and the boxed kernel.
 #pragma once
 #include <ATen/TensorIterator.h>
-#include <torch/library.h>
 #include <ATen/core/Tensor.h>
+#include <torch/library.h>
 
 #include "aten/cpu_alias.h"
 #include "aten/execution.h"

@@ -42,8 +42,8 @@ at::Tensor index(const at::Tensor& self, const c10::List<std::optional<at::Tenso
   bool fast = is_fast(self);
   for (std::size_t i = 0; fast && i < indices.size(); ++i) {
     const std::optional<at::Tensor> item = indices.get(i);
-    fast = !item || (is_fast(*item) && item->device() == self.device() &&
-                     item->scalar_type() == at::kLong);
+    fast = !item ||
+           (is_fast(*item) && item->device() == self.device() && item->scalar_type() == at::kLong);
   }
   if (!fast) {
     return slow::index(self, indices);
@@ -69,10 +69,8 @@ at::Tensor index_select(const at::Tensor& self, std::int64_t dim, const at::Tens
   at::Tensor result = new_tensor(sizes, self.scalar_type(), self.device());
   AliasSet aliases(Ownership::kBorrowPool);
   run_or_queue(stream_of(self), "index_select", result.numel() <= kFastElements,
-               [in = aliases.alias(self), at = aliases.alias(index),
-                out = aliases.alias(result), dim]() mutable {
-                 at::native::index_select_out_cpu_(in, dim, at, out);
-               });
+               [in = aliases.alias(self), at = aliases.alias(index), out = aliases.alias(result),
+                dim]() mutable { at::native::index_select_out_cpu_(in, dim, at, out); });
   return result;
 }
 
@@ -81,9 +79,8 @@ at::Tensor& fill_(at::Tensor& self, const at::Scalar& value) {
     return at::native::fill_(self, value);
   }
   AliasSet aliases(Ownership::kBorrowPool);
-  queue(stream_of(self), "fill_", [out = aliases.alias(self), value]() mutable {
-    at::native::fill_(out, value);
-  });
+  queue(stream_of(self), "fill_",
+        [out = aliases.alias(self), value]() mutable { at::native::fill_(out, value); });
   return self;
 }
 

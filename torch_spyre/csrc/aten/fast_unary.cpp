@@ -48,10 +48,10 @@ bool is_fast_float(const at::Tensor& self) {
   return c10::isFloatingType(self.scalar_type()) && is_fast(self);
 }
 
-#define SPYRE_UNARY(NAME)                                                              \
-  at::Tensor NAME(const at::Tensor& self) {                                            \
-    return is_fast_float(self) ? run<at::native::structured_##NAME##_out>(self)        \
-                               : slow::NAME(self);                                     \
+#define SPYRE_UNARY(NAME)                                                       \
+  at::Tensor NAME(const at::Tensor& self) {                                     \
+    return is_fast_float(self) ? run<at::native::structured_##NAME##_out>(self) \
+                               : slow::NAME(self);                              \
   }
 
 SPYRE_UNARY(cos)

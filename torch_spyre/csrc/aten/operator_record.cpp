@@ -24,8 +24,8 @@ Registry& registry() {
 // Not structured, but in-place with nothing that a shape check could refuse.
 const std::unordered_set<std::string_view>& plain_in_place() {
   static const std::unordered_set<std::string_view> names = {
-      "aten::fill_.Scalar", "aten::zero_", "aten::_fused_adam_", "aten::_fused_adamw_",
-      "aten::_fused_sgd_",  "aten::_fused_adagrad_",
+      "aten::fill_.Scalar",  "aten::zero_",       "aten::_fused_adam_",
+      "aten::_fused_adamw_", "aten::_fused_sgd_", "aten::_fused_adagrad_",
   };
   return names;
 }
@@ -33,22 +33,36 @@ const std::unordered_set<std::string_view>& plain_in_place() {
 // CUDA's kernels accept these arguments on the host as well.
 const std::unordered_set<std::string_view>& host_argument_names() {
   static const std::unordered_set<std::string_view> names = {
-      "aten::index",        "aten::index_put_",   "aten::index_put",
-      "aten::_unsafe_index", "aten::_index_put_impl_", "aten::_unsafe_index_put",
-      "aten::_pack_padded_sequence",              "aten::_pad_packed_sequence",
-      "aten::_ctc_loss",    "aten::_use_cudnn_ctc_loss", "aten::_nested_tensor_from_tensor_list",
-      "aten::record_stream", "aten::_segment_reduce_backward", "aten::normal",
-      "aten::_fused_adam_", "aten::_fused_adamw_", "aten::_fused_sgd_", "aten::_fused_adagrad_",
-      "aten::_nested_view_from_buffer", "aten::_nested_view_from_buffer_copy",
+      "aten::index",
+      "aten::index_put_",
+      "aten::index_put",
+      "aten::_unsafe_index",
+      "aten::_index_put_impl_",
+      "aten::_unsafe_index_put",
+      "aten::_pack_padded_sequence",
+      "aten::_pad_packed_sequence",
+      "aten::_ctc_loss",
+      "aten::_use_cudnn_ctc_loss",
+      "aten::_nested_tensor_from_tensor_list",
+      "aten::record_stream",
+      "aten::_segment_reduce_backward",
+      "aten::normal",
+      "aten::_fused_adam_",
+      "aten::_fused_adamw_",
+      "aten::_fused_sgd_",
+      "aten::_fused_adagrad_",
+      "aten::_nested_view_from_buffer",
+      "aten::_nested_view_from_buffer_copy",
   };
   return names;
 }
 
 const std::unordered_set<std::string_view>& matmul_names() {
   static const std::unordered_set<std::string_view> names = {
-      "aten::mm",    "aten::addmm", "aten::bmm", "aten::baddbmm",        "aten::addbmm",
-      "aten::mv",    "aten::addmv", "aten::dot", "aten::vdot",           "aten::addr",
-      "aten::_int_mm", "aten::_addmm_activation", "aten::_scaled_mm",
+      "aten::mm",         "aten::addmm", "aten::bmm",     "aten::baddbmm",
+      "aten::addbmm",     "aten::mv",    "aten::addmv",   "aten::dot",
+      "aten::vdot",       "aten::addr",  "aten::_int_mm", "aten::_addmm_activation",
+      "aten::_scaled_mm",
   };
   return names;
 }
@@ -92,12 +106,12 @@ OperatorRecord* make_record(const c10::OperatorHandle& op, bool structured_out) 
   const bool foreach_in_place =
       base.starts_with("aten::_foreach_") && base.ends_with("_") && record.mutates;
   // A seed set by the host between two calls must act in call order, so random operators wait.
-  record.queueable = !record.random && (structured_out || foreach_in_place ||
-                                        plain_in_place().contains(record.name));
+  record.queueable = !record.random &&
+                     (structured_out || foreach_in_place || plain_in_place().contains(record.name));
   record.outputs_may_resize = structured_out;
-  record.cost = matmul_names().contains(base)                       ? CostKind::kMatmul
-                : record.queueable || record.pointwise              ? CostKind::kElementwise
-                                                                    : CostKind::kOther;
+  record.cost = matmul_names().contains(base)          ? CostKind::kMatmul
+                : record.queueable || record.pointwise ? CostKind::kElementwise
+                                                       : CostKind::kOther;
   all.by_name[record.name] = &record;
   return &record;
 }

@@ -84,8 +84,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(
   check_same_device({&grad_hy, &grad_cy, &cx, &cy, &workspace});
   at::Tensor grad_gates = like(workspace, workspace.sizes());
   at::Tensor grad_cx = like(cx, cx.sizes());
-  at::Tensor grad_bias =
-      has_bias ? like(workspace, {workspace.size(1)}) : at::Tensor();
+  at::Tensor grad_bias = has_bias ? like(workspace, {workspace.size(1)}) : at::Tensor();
   AliasSet aliases(Ownership::kBorrowPool);
   run("lstm_cell_backward", workspace,
       [gh = aliases.alias(grad_hy), gc = aliases.alias(grad_cy), c0 = aliases.alias(cx),

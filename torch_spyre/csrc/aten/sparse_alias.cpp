@@ -62,9 +62,9 @@ void write_back_sparse(const at::Tensor& original, const at::Tensor& alias,
     return;
   }
   const at::SparseCsrTensorImpl* from = compressed_impl(alias);
-  compressed_impl(original)->set_member_tensors(
-      to_device(from->compressed_indices()), to_device(from->plain_indices()),
-      to_device(from->values()), alias.sizes());
+  compressed_impl(original)->set_member_tensors(to_device(from->compressed_indices()),
+                                                to_device(from->plain_indices()),
+                                                to_device(from->values()), alias.sizes());
 }
 
 }  // namespace spyre::aten
