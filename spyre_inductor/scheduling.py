@@ -17,6 +17,7 @@ from torch._inductor.virtualized import V
 from torch.utils._ordered_set import OrderedSet
 
 from . import config
+from .kernel.pending_launches import PendingLaunches
 from .kernel.split_reduction import split_reduction
 from .kernel.spyre_kernel import SpyreKernel
 from .plan.verify import verify
@@ -36,6 +37,10 @@ class SpyreScheduling(SIMDScheduling):
             BackendFeature.MASKED_SCATTER_WITH_INDEX,
         ]
     )
+
+    def __init__(self, scheduler: Any) -> None:
+        super().__init__(scheduler)
+        self.pending = PendingLaunches(scheduler)
 
     @classmethod
     def get_backend_features(cls, device: torch.device) -> OrderedSet[BackendFeature]:
@@ -60,7 +65,17 @@ class SpyreScheduling(SIMDScheduling):
             if n.get_name() not in self.scheduler.removed_ops
         ]
         if nodes:
+            self.pending.flush_if_needed_by(node)
             self._codegen_nodes(nodes)
+
+    def flush(self) -> None:
+        self.pending.flush()
+
+    def free_buffers_in_scheduler(self) -> None:
+        if self.pending:
+            self.pending.delay_releases()
+        else:
+            super().free_buffers_in_scheduler()
 
     def codegen_node_schedule(self, kernel_features: SIMDKernelFeatures) -> None:
         # Indices are 64 bits wide: the base class would add guards for 32-bit ones.
@@ -87,6 +102,10 @@ class SpyreScheduling(SIMDScheduling):
                 for suffix, part in parts.items()
             )
             kernel.partials = split.partials
+        if split is not None or self.scheduler._has_multi_stream_nodes():
+            self.pending.flush()
+        self.pending.flush_if_shared_with(plan)
+        kernel.pending = self.pending
         for launch in kernel.launches:
             wrapper.define_spyre_kernel(launch)
         return name

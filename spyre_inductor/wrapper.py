@@ -31,7 +31,7 @@ from .launch.signature import KernelSignature, signature_of
 from .launch.statistics import counts
 from .logs import artifact_logger
 from .plan.json_codec import to_json
-from .plan.kernel_plan import KernelPlan
+from .plan.kernel_plan import KernelGroup, KernelPlan
 from .plan.launch_plan import LaunchPlan
 from .render.renderer import render_module
 
@@ -50,7 +50,7 @@ class SpyreKernelCallLine(WrapperLine):
     """One launch: `args` are buffer names, then sizes, in the plan's order."""
 
     wrapper: PythonWrapperCodegen
-    plan: KernelPlan
+    plan: KernelPlan | KernelGroup
     kernel_name: str
     args: tuple[Any, ...]
 
@@ -119,7 +119,27 @@ class _SpyreWrapperMixin:
         expected = len(plan.buffers) + len(plan.scalars)
         assert len(args) == expected, (plan.name, expected, args)
         name = self._root().spyre_names[_content(plan)]
+        self._root().spyre_launched.add(name)
         self.writeline(SpyreKernelCallLine(self, plan, name, tuple(args)))  # type: ignore
+
+    def define_spyre_group(self, group: KernelGroup) -> KernelGroup:
+        """Adds a group of kernels (defined before); returns it as it is to be launched."""
+        root = self._root()
+        contents = tuple(_content(member) for member in group.members)
+        members = tuple(
+            dataclasses.replace(member, name=root.spyre_names[content])
+            for member, content in zip(group.members, contents)
+        )
+        known = root.spyre_groups.get(contents)
+        if known is None:
+            known = root.spyre_groups[contents] = KernelGroup(group.name, members)
+        return KernelGroup(known.name, members)
+
+    def generate_spyre_group_call(self, group: KernelGroup, args: Sequence[Any]) -> None:
+        """Launches a group (defined before): all buffer names, then all sizes."""
+        self._root().spyre_launched.add(group.name)
+        line = SpyreKernelCallLine(self, group, group.name, tuple(args))  # type: ignore
+        self.writeline(line)  # type: ignore
 
     def _root(self) -> SpyreWrapperCodegen:
         raise NotImplementedError
@@ -156,6 +176,8 @@ class SpyreWrapperCodegen(_SpyreWrapperMixin, PythonWrapperCodegen):
     def __init__(self) -> None:
         self.spyre_plans: list[KernelPlan] = []
         self.spyre_names: dict[KernelPlan, str] = {}
+        self.spyre_groups: dict[tuple[KernelPlan, ...], KernelGroup] = {}
+        self.spyre_launched: set[str] = set()
         self.launch_plan: LaunchPlan | None = None
         # The scheduler that decides about fusion is made after its wrapper.
         self._fusion_record = FusionRecord.start()
@@ -226,7 +248,8 @@ class SpyreWrapperCodegen(_SpyreWrapperMixin, PythonWrapperCodegen):
         return next(iter(V.graph.device_idxs), 0) or 0
 
     def _write_kernels(self) -> None:
-        source = render_module(self.spyre_plans, _graph_kind())
+        kernels = [*self.spyre_plans, *self.spyre_groups.values()]
+        source = render_module(kernels, _graph_kind())
         plans_json = "[" + ",\n".join(map(to_json, self.spyre_plans)) + "]"
         log.debug("%s", plans_json)
         write_stage("spyre_plan.json", plans_json)
@@ -237,8 +260,9 @@ class SpyreWrapperCodegen(_SpyreWrapperMixin, PythonWrapperCodegen):
         self.header.writeline(
             f"spyre_module = SpyreModule({_literal(source)}, plans={plans})"
         )
-        for plan in self.spyre_plans:
-            self.header.writeline(_kernel_definition(signature_of(plan)))
+        for kernel in kernels:
+            if kernel.name in self.spyre_launched:
+                self.header.writeline(_kernel_definition(signature_of(kernel)))
 
 
 def _graph_kind() -> str:

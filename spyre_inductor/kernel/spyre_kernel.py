@@ -18,6 +18,7 @@ from torch._inductor.codegen.common import (
 from torch._inductor.codegen.simd import IterationRangesEntry, SIMDKernel
 from torch._inductor.utils import sympy_index_symbol
 from torch._inductor.virtualized import OpsValue, V
+from torch.utils._ordered_set import OrderedSet
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from spyre_inductor.errors import UnsupportedError
@@ -39,6 +40,7 @@ from spyre_inductor.plan.operations import index_expressions, operands
 
 from .dtypes import compute_dtype, dtype_name
 from .overrides import SpyreOverrides
+from .pending_launches import Launch, PendingLaunches
 from .plan_builder import build_plan
 from .recorder import PendingStore, Recorder, combined_place
 from .reductions import record_reduction
@@ -59,6 +61,7 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
     plan: KernelPlan
     launches: tuple[KernelPlan, ...] = ()
     partials: tuple[Partial, ...] = ()
+    pending: PendingLaunches
 
     def __init__(self, tiling: dict[str, sympy.Expr], **kwargs: Any) -> None:
         super().__init__(tiling, **kwargs)
@@ -107,9 +110,20 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
             arguments[partial.name] = workspace.outer_name
         for plan in self.launches:
             names = [b.name for b in plan.buffers] + [s.name for s in plan.scalars]
-            wrapper.generate_spyre_kernel_call(plan, [arguments[n] for n in names])
+            self.pending.add(
+                Launch(plan, tuple(arguments[n] for n in names), self._operations())
+            )
+            if workspaces:
+                self.pending.flush()  # the second kernel reads what the first wrote
         for workspace in workspaces:
             wrapper.generate_workspace_deallocation(workspace)
+
+    def _operations(self) -> OrderedSet[str]:
+        return OrderedSet(
+            name
+            for node in self.features.scheduler_nodes()
+            for name in node.get_operation_names()
+        )
 
     def _workspace(self, partial: Partial) -> WorkspaceArg:
         return WorkspaceArg(

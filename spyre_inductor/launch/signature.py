@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..plan.expr import IntExpr, IntOp
-from ..plan.kernel_plan import Compute, KernelPlan, Load, Reduce, Store
+from ..plan.expr import IntExpr, IntOp, substitute
+from ..plan.kernel_plan import Compute, KernelGroup, KernelPlan, Load, Reduce, Store
 from .int_program import compile_int_expr
 
 # Single-threaded estimate per point, in nanoseconds: streaming one byte, and one operation on one
@@ -40,8 +40,10 @@ class KernelSignature:
     ns_per_point: float
 
 
-def signature_of(plan: KernelPlan) -> KernelSignature:
+def signature_of(plan: KernelPlan | KernelGroup) -> KernelSignature:
     """Raises PlanError when an axis extent uses a size that is not an argument."""
+    if isinstance(plan, KernelGroup):
+        return _group_signature(plan)
     scalar_names = [scalar.name for scalar in plan.scalars]
     return KernelSignature(
         name=plan.name,
@@ -53,6 +55,36 @@ def signature_of(plan: KernelPlan) -> KernelSignature:
         checks=plan.checks,
         points_code=compile_int_expr(_points(plan), scalar_names),
         ns_per_point=round(_ns_per_point(plan), 3),
+    )
+
+
+def _group_signature(group: KernelGroup) -> KernelSignature:
+    """The members' signatures, one after the other; sizes of members may share names."""
+    members = [signature_of(member) for member in group.members]
+    scalars: list[str] = []
+    points: list[IntExpr] = []
+    for number, member in enumerate(group.members):
+        names = {s.name: f"m{number}_{s.name}" for s in member.scalars}
+        scalars += names.values()
+        points.append(substitute(_points(member), names))
+    return KernelSignature(
+        name=group.name,
+        buffers=tuple(
+            (f"m{number}_{name}", dtype)
+            for number, member in enumerate(members)
+            for name, dtype in member.buffers
+        ),
+        scalars=tuple(
+            (f"m{number}_{name}", is_float)
+            for number, member in enumerate(members)
+            for name, is_float in member.scalars
+        ),
+        cores=max(member.cores for member in members),
+        cores_fixed=False,
+        workspace_bytes=0,
+        checks=(),
+        points_code=compile_int_expr(IntOp("add", tuple(points)), scalars),
+        ns_per_point=max(member.ns_per_point for member in members),
     )
 
 

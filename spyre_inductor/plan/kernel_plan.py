@@ -304,3 +304,23 @@ class KernelPlan:
     workspace_bytes: int = 0
     sources: tuple[SourceNote, ...] = ()
     version: int = PLAN_VERSION
+
+
+@dataclass(frozen=True)
+class KernelGroup:
+    """Kernels that do not depend on one another, launched as one.
+
+    Each core runs its slice of every member in turn. The arguments are the members' arguments, one
+    after the other. Members have neither workspace nor checks.
+    """
+
+    name: str  # entry point symbol
+    members: tuple[KernelPlan, ...]
+
+    @property
+    def buffers(self) -> tuple[BufferArgument, ...]:
+        return tuple(b for member in self.members for b in member.buffers)
+
+    @property
+    def scalars(self) -> tuple[ScalarArgument, ...]:
+        return tuple(s for member in self.members for s in member.scalars)

@@ -26,6 +26,40 @@ def verify(plan: kp.KernelPlan) -> kp.KernelPlan:
     return plan
 
 
+def verify_group(group: kp.KernelGroup) -> kp.KernelGroup:
+    """Returns `group` if its members may run at the same time.
+
+    Raises:
+        PlanError: names the group, the members and the broken rule.
+    """
+    for problem in _group_problems(group):
+        raise PlanError(f"kernel group {group.name}: {problem}")
+    return group
+
+
+def _group_problems(group: kp.KernelGroup) -> Iterator[str]:
+    if len(group.members) < 2:
+        yield "a group of one kernel is a kernel"
+    touched: set[str] = set()
+    written: set[str] = set()
+    for member in group.members:
+        if member.workspace_bytes or member.checks:
+            yield f"{member.name} has a workspace or checks"
+        accessed, stored = graph_buffers(member)
+        shared = (stored & touched) | (accessed & written)
+        if shared:
+            yield f"{member.name} and an earlier member share {sorted(shared)}"
+        touched |= accessed
+        written |= stored
+
+
+def graph_buffers(plan: kp.KernelPlan) -> tuple[set[str], set[str]]:
+    """Graph buffers that `plan` accesses, and those of them that it changes."""
+    accessed = {name for b in plan.buffers for name in b.buffers}
+    changed = {name for b in plan.buffers if b.access != "read" for name in b.buffers}
+    return accessed, changed
+
+
 def problems(plan: kp.KernelPlan) -> Iterator[str]:
     """Everything that is wrong with `plan`, in words."""
     yield from _name_problems(plan)

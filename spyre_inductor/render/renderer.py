@@ -29,11 +29,23 @@ class KernelText:
     headers: frozenset[str]
 
 
-def render_module(plans: Sequence[kp.KernelPlan], graph_name: str) -> str:
+@dataclass(frozen=True)
+class GroupMember:
+    """One kernel of a group and where its arguments begin in the group's."""
+
+    name: str
+    first_buffer: int
+    first_scalar: int
+
+
+def render_module(
+    plans: Sequence[kp.KernelPlan | kp.KernelGroup], graph_name: str
+) -> str:
     """One source file with an entry point per plan, in order.
 
     Args:
-        plans: Verified plans; their names become extern "C" symbols and must differ.
+        plans: Verified plans, and groups of them after their members; the names become extern "C"
+            symbols and must differ.
         graph_name: Of the compiled graph, for the reader.
 
     Raises:
@@ -43,19 +55,38 @@ def render_module(plans: Sequence[kp.KernelPlan], graph_name: str) -> str:
     names = [plan.name for plan in plans]
     if len(set(names)) != len(names):
         raise PlanError(f"{graph_name}: two kernels have one name: {sorted(names)}")
-    texts = [kernel_text(plan) for plan in plans]
-    headers = sorted(frozenset().union(*(text.headers for text in texts)))
-    kernels = [
-        render_template(f"kernels/{plan.template}.cpp.jinja", kernel=text)
-        for plan, text in zip(plans, texts)
-    ]
+    headers: set[str] = set()
+    kernels = []
+    for plan in plans:
+        if isinstance(plan, kp.KernelGroup):
+            members = _group_members(plan)
+            kernels.append(
+                render_template(
+                    "kernels/group.cpp.jinja", name=plan.name, members=members
+                )
+            )
+            continue
+        text = kernel_text(plan)
+        headers |= text.headers
+        template = f"kernels/{plan.template}.cpp.jinja"
+        kernels.append(render_template(template, kernel=text))
     return render_template(
         "module.cpp.jinja",
         graph_name=graph_name,
         names=names,
-        headers=headers,
+        headers=sorted(headers),
         kernels=kernels,
     )
+
+
+def _group_members(group: kp.KernelGroup) -> list[GroupMember]:
+    members = []
+    buffers = scalars = 0
+    for plan in group.members:
+        members.append(GroupMember(plan.name, buffers, scalars))
+        buffers += len(plan.buffers)
+        scalars += len(plan.scalars)
+    return members
 
 
 def kernel_text(plan: kp.KernelPlan) -> KernelText:

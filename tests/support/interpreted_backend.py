@@ -21,7 +21,7 @@ from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 from torch._inductor.utils import fresh_cache
 
 from spyre_inductor.plan.json_codec import from_json, to_json
-from spyre_inductor.plan.kernel_plan import KernelPlan
+from spyre_inductor.plan.kernel_plan import KernelGroup, KernelPlan
 from spyre_inductor.scheduling import SpyreScheduling
 from tests.support.plan_arithmetic import NARROW
 from tests.support.plan_interpreter import PlanInterpreter
@@ -57,6 +57,18 @@ class InterpretedWrapper(PythonWrapperCodegen):
 def plan_at(position: int) -> KernelPlan:
     """The plan that generated code names by its position."""
     return _plans[position]
+
+    def define_spyre_group(self, group: KernelGroup) -> KernelGroup:
+        return group
+
+    def generate_spyre_group_call(
+        self, group: KernelGroup, args: Sequence[Any]
+    ) -> None:
+        buffers, sizes = args[: len(group.buffers)], args[len(group.buffers) :]
+        for plan in group.members:
+            mine = [*buffers[: len(plan.buffers)], *sizes[: len(plan.scalars)]]
+            self.generate_spyre_kernel_call(plan, mine)
+            buffers, sizes = buffers[len(plan.buffers) :], sizes[len(plan.scalars) :]
 
 
 def run_plan(position: int, *args: Any) -> None:
