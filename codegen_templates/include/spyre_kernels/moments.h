@@ -27,52 +27,6 @@ struct MomentsAlong {
   SPYRE_INLINE V weight() const { return all_lanes<V>(count); }
 };
 
-// The lanes are points themselves: one running triple per lane and part; `finish` joins them with
-// two weighted sums about the common mean instead of a chain of combinations.
-template <class T>
-struct MomentsAcross {
-  using V = Vec<T>;
-  V firsts[kParts] = {splat(T(0)), splat(T(0)), splat(T(0)), splat(T(0))};
-  V means[kParts] = {splat(T(0)), splat(T(0)), splat(T(0)), splat(T(0))};
-  V m2s[kParts] = {splat(T(0)), splat(T(0)), splat(T(0)), splat(T(0))};
-  T counts[kParts] = {0, 0, 0, 0};
-  V tail_values = splat(T(0)), tail_weights = splat(T(0));
-  T mean_ = 0, m2_ = 0, weight_ = 0;
-
-  SPYRE_INLINE void add(Full, int part, const V& x) {
-    if (counts[part] == T(0)) firsts[part] = x;
-    counts[part] += T(1);
-    const V shifted = x - firsts[part], deviation = shifted - means[part];
-    means[part] = means[part] + deviation * splat(T(1) / counts[part]);
-    m2s[part] = m2s[part] + deviation * (shifted - means[part]);
-  }
-  SPYRE_INLINE void add(Tail lanes, int, const V& x) {
-    const Mask exists = active(lanes);
-    tail_values = where(exists, x, splat(T(0)));
-    tail_weights = where(exists, splat(T(1)), splat(T(0)));
-  }
-  SPYRE_INLINE void finish() {
-    const T full = (counts[0] + counts[1]) + (counts[2] + counts[3]);
-    weight_ = full * T(kLanes) + fold<Sum>(tail_weights);
-    if (weight_ == T(0)) return;
-    V sum = tail_values;
-    for (int i = 0; i < kParts; ++i) sum = sum + (firsts[i] + means[i]) * splat(counts[i]);
-    mean_ = fold<Sum>(sum) / weight_;
-    const V centre = splat(mean_);
-    V deviation = tail_values - centre;
-    V spread = where(tail_weights != splat(T(0)), deviation * deviation, splat(T(0)));
-    for (int i = 0; i < kParts; ++i) {
-      deviation = (firsts[i] - centre) + means[i];
-      spread = spread + where(splat(counts[i] != T(0)),
-                              m2s[i] + deviation * deviation * splat(counts[i]), splat(T(0)));
-    }
-    m2_ = fold<Sum>(spread);
-  }
-  SPYRE_INLINE T mean() const { return mean_; }
-  SPYRE_INLINE T m2() const { return m2_; }
-  SPYRE_INLINE T weight() const { return weight_; }
-};
-
 // A triple (mean, m2, weight), possibly of no points.
 template <class V>
 struct Moments {
@@ -93,6 +47,53 @@ struct Moments {
     m2 = m2 + b.m2 + between;
     weight = both;
   }
+};
+
+// The lanes are points themselves: one running triple per lane and part; `finish` joins them with
+// two weighted sums about the common mean instead of a chain of combinations.
+template <class T>
+struct MomentsAcross {
+  using V = Vec<T>;
+  V firsts[kParts] = {splat(T(0)), splat(T(0)), splat(T(0)), splat(T(0))};
+  V means[kParts] = {splat(T(0)), splat(T(0)), splat(T(0)), splat(T(0))};
+  V m2s[kParts] = {splat(T(0)), splat(T(0)), splat(T(0)), splat(T(0))};
+  T counts[kParts] = {0, 0, 0, 0};
+  Moments<V> tails = Moments<V>::none();  // one tail per row of the outer reduction axes
+  T mean_ = 0, m2_ = 0, weight_ = 0;
+
+  SPYRE_INLINE void add(Full, int part, const V& x) {
+    if (counts[part] == T(0)) firsts[part] = x;
+    counts[part] += T(1);
+    const V shifted = x - firsts[part], deviation = shifted - means[part];
+    means[part] = means[part] + deviation * splat(T(1) / counts[part]);
+    m2s[part] = m2s[part] + deviation * (shifted - means[part]);
+  }
+  SPYRE_INLINE void add(Tail lanes, int, const V& x) {
+    const Mask exists = active(lanes);
+    const V zero = splat(T(0));
+    tails.take({where(exists, x, zero), zero, where(exists, splat(T(1)), zero)});
+  }
+  SPYRE_INLINE void finish() {
+    const T full = (counts[0] + counts[1]) + (counts[2] + counts[3]);
+    weight_ = full * T(kLanes) + fold<Sum>(tails.weight);
+    if (weight_ == T(0)) return;
+    V sum = tails.mean * tails.weight;
+    for (int i = 0; i < kParts; ++i) sum = sum + (firsts[i] + means[i]) * splat(counts[i]);
+    mean_ = fold<Sum>(sum) / weight_;
+    const V centre = splat(mean_);
+    V deviation = tails.mean - centre;
+    V spread = where(tails.weight != splat(T(0)),
+                     tails.m2 + deviation * deviation * tails.weight, splat(T(0)));
+    for (int i = 0; i < kParts; ++i) {
+      deviation = (firsts[i] - centre) + means[i];
+      spread = spread + where(splat(counts[i] != T(0)),
+                              m2s[i] + deviation * deviation * splat(counts[i]), splat(T(0)));
+    }
+    m2_ = fold<Sum>(spread);
+  }
+  SPYRE_INLINE T mean() const { return mean_; }
+  SPYRE_INLINE T m2() const { return m2_; }
+  SPYRE_INLINE T weight() const { return weight_; }
 };
 
 template <class V>
