@@ -6,7 +6,7 @@ import time
 
 import torch
 
-SIZE, BATCHES = 2048, 6
+SIZE, BATCHES = 1024, 8
 
 
 def seconds(run: object) -> float:
@@ -19,7 +19,7 @@ def seconds(run: object) -> float:
 
 def main() -> None:
     weight = torch.randn(SIZE, SIZE, device="spyre")
-    batches = [torch.randn(SIZE, SIZE).pin_memory("spyre") for _ in range(BATCHES)]
+    batches = [torch.randn(SIZE, SIZE).pin_memory() for _ in range(BATCHES)]
     copies = torch.spyre.Stream()
     compute = torch.spyre.current_stream()
 
