@@ -59,3 +59,12 @@ def test_readme_says_which_knobs_change_code() -> None:
         assert cells[-1] == expected, (
             f"README, {name}: changes code should be {expected}"
         )
+
+
+def test_readme_gives_the_defaults_of_config() -> None:
+    config = (REPOSITORY / "spyre_inductor" / "config.py").read_text()
+    literal = re.compile(r'\("(SPYRE_[A-Z_]+)", (?:"(\w+)"|(\d+))\)')
+    defaults = {name: text or number for name, text, number in literal.findall(config)}
+    assert len(defaults) >= 4
+    for name, default in defaults.items():
+        assert rows()[name][0].strip("`") == default, f"README, {name}: wrong default"

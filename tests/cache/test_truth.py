@@ -101,7 +101,7 @@ def change_code_generator(copy: Copy) -> dict[str, str]:
 
 
 def change_flag(copy: Copy) -> dict[str, str]:
-    return {"SPYRE_CODEGEN_FP_CONTRACT": "off"}
+    return {"SPYRE_CODEGEN_FP_CONTRACT": "fast"}
 
 
 def change_instruction_set(copy: Copy) -> dict[str, str]:
