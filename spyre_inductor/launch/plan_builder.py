@@ -122,6 +122,7 @@ class PlanBuilder:
 
     def _bind_tensor(self, name: str, box: ir.TensorBox, position: int) -> None:
         device = box.get_device()
+        assert device is not None
         if device.type != "spyre" and not (device.type == "cpu" and not box.get_size()):
             raise NotExpressible(f"input {name} is on {device}")
         memory = self._add_memory(Memory("input", input=position))

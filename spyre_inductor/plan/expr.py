@@ -64,7 +64,7 @@ def substitute(expr: IntExpr, names: Mapping[str, IntExpr]) -> IntExpr:
 def add(*terms: IntExpr) -> IntExpr:
     """Sum without zeros; constants are folded."""
     constant = sum(t for t in terms if isinstance(t, int))
-    rest = [t for t in terms if not isinstance(t, int)]
+    rest: list[IntExpr] = [t for t in terms if not isinstance(t, int)]
     if constant or not rest:
         rest.append(constant)
     return rest[0] if len(rest) == 1 else IntOp("add", tuple(rest))
@@ -73,7 +73,7 @@ def add(*terms: IntExpr) -> IntExpr:
 def mul(*factors: IntExpr) -> IntExpr:
     """Product without ones; constants are folded."""
     constant = math.prod(f for f in factors if isinstance(f, int))
-    rest = [f for f in factors if not isinstance(f, int)]
+    rest: list[IntExpr] = [f for f in factors if not isinstance(f, int)]
     if constant == 0 or not rest:
         return constant
     if constant != 1:

@@ -111,15 +111,15 @@ class StageRenderer:
                 yield head, "}"
         if lane is None:
             return
-        (extent,) = (a.extent for a in self.plan.reduction_axes if a.name == lane)
+        (length,) = (a.extent for a in self.plan.reduction_axes if a.name == lane)
         if reduces:
             yield (
-                f"reduce_lanes(0, {index_text(extent)}, "
+                f"reduce_lanes(0, {index_text(length)}, "
                 f"[&](auto lanes, i64 {lane}, int part) SPYRE_STEP {{",
                 "});",
             )
         else:
-            head = f"for_lanes(0, {index_text(extent)}, [&](auto lanes, i64 {lane}) SPYRE_STEP {{"
+            head = f"for_lanes(0, {index_text(length)}, [&](auto lanes, i64 {lane}) SPYRE_STEP {{"
             yield head, "});"
 
     def _comment(self, number: int, stage: kp.LoopStage) -> str:
