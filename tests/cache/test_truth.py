@@ -48,6 +48,8 @@ class Copy:
         for name in ("spyre_inductor", "codegen_templates", "torch_spyre"):
             ignored = shutil.ignore_patterns("__pycache__", "csrc")
             shutil.copytree(REPOSITORY / name, root / name, ignore=ignored)
+        for path in REPOSITORY.glob("*.egg-info"):  # entry points, if not installed
+            shutil.copytree(path, root / path.name)
 
     def run(self, **variables: str) -> dict:
         environment = {

@@ -14,7 +14,7 @@ EXAMPLES = sorted((REPOSITORY / "examples").glob("*.py"))
 # What the output must contain.
 SAYS = {
     "hello_device.py": "and the card goes on: True",
-    "inspect_kernel.py": 'extern "C"',
+    "inspect_kernel.py": "kernels: spyre_fused",
     "overlap_streams.py": "side by side",
     "train_step.py": "of the points are on the right spiral",
 }
