@@ -27,6 +27,7 @@ class Launch:
     plan: KernelPlan
     args: tuple[Any, ...]
     operations: OrderedSet[str]  # scheduler nodes that it computes
+    node: Any  # the scheduler's node when it was made
 
 
 class PendingLaunches:
@@ -85,11 +86,19 @@ class PendingLaunches:
             _write(launches[-1:])
         else:
             _write(launches)
-        later = self._scheduler.buffer_names_to_free
-        self._scheduler.buffer_names_to_free = self._releases
-        self._releases = OrderedSet()
-        self._scheduler.free_buffers()
-        self._scheduler.buffer_names_to_free = later
+        self._release(launches[-1].node)
+
+    def _release(self, last_node: Any) -> None:
+        """Releases what was kept, as if the scheduler had not gone on from `last_node`.
+
+        Memory planning dates a release by the scheduler's current node.
+        """
+        scheduler = self._scheduler
+        later, current = scheduler.buffer_names_to_free, scheduler.current_node
+        scheduler.buffer_names_to_free, self._releases = self._releases, OrderedSet()
+        scheduler.current_node = last_node
+        scheduler.free_buffers()
+        scheduler.buffer_names_to_free, scheduler.current_node = later, current
 
 
 def _write(launches: list[Launch]) -> None:
@@ -99,7 +108,7 @@ def _write(launches: list[Launch]) -> None:
     if len(launches) < 2:
         return
     members = tuple(launch.plan for launch in launches)
-    name = f"spyre_group_{wrapper.next_kernel_suffix()}"
+    name = f"{launches[0].plan.name}_group"
     group = wrapper.define_spyre_group(verify_group(KernelGroup(name, members)))
     buffers: list[Any] = []
     sizes: list[Any] = []

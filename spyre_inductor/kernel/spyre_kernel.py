@@ -110,9 +110,9 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
             arguments[partial.name] = workspace.outer_name
         for plan in self.launches:
             names = [b.name for b in plan.buffers] + [s.name for s in plan.scalars]
-            self.pending.add(
-                Launch(plan, tuple(arguments[n] for n in names), self._operations())
-            )
+            args = tuple(arguments[name] for name in names)
+            node = V.graph.scheduler.current_node
+            self.pending.add(Launch(plan, args, self._operations(), node))
             if workspaces:
                 self.pending.flush()  # the second kernel reads what the first wrote
         for workspace in workspaces:

@@ -53,11 +53,6 @@ class InterpretedWrapper(PythonWrapperCodegen):
         arguments = ", ".join(str(arg) for arg in args)
         self.writeline(f"run_plan({position}, {arguments})")
 
-
-def plan_at(position: int) -> KernelPlan:
-    """The plan that generated code names by its position."""
-    return _plans[position]
-
     def define_spyre_group(self, group: KernelGroup) -> KernelGroup:
         return group
 
@@ -69,6 +64,11 @@ def plan_at(position: int) -> KernelPlan:
             mine = [*buffers[: len(plan.buffers)], *sizes[: len(plan.scalars)]]
             self.generate_spyre_kernel_call(plan, mine)
             buffers, sizes = buffers[len(plan.buffers) :], sizes[len(plan.scalars) :]
+
+
+def plan_at(position: int) -> KernelPlan:
+    """The plan that generated code names by its position."""
+    return _plans[position]
 
 
 def run_plan(position: int, *args: Any) -> None:
