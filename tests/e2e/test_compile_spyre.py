@@ -190,3 +190,7 @@ def test_control_flow_runs_line_by_line() -> None:
         result = compiled(where.to("spyre"), x.to("spyre"))
         torch.testing.assert_close(result.cpu(), fn(where, x))
     assert counts["graphs_by_lines"] > before
+
+
+def test_moments_over_two_reduced_axes_with_tails() -> None:
+    check(lambda x: torch.var_mean(x, (0, 2, 3)), torch.randn(3, 4, 5, 6) + 100)
