@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 from setuptools import setup
+
+# A broken build of this very package must not keep torch from loading for the next one.
+os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 from torch.utils.cpp_extension import BuildExtension, CppExtension
 
 CSRC = Path("torch_spyre/csrc")

@@ -11,7 +11,7 @@ import sys
 DEVICE_NAME = "spyre"
 
 # Importable by path, as torch.cuda.memory and its like are.
-_SUBMODULES = ("amp", "graphs", "memory", "nvtx", "random", "streams")
+_SUBMODULES = ("amp", "graphs", "memory", "nvtx", "profiler", "random", "streams")
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import OutOfMemoryError  # noqa: F401
 
-from torch_spyre import amp, graphs, memory, nvtx, random, streams  # noqa: F401
+from torch_spyre import amp, graphs, memory, nvtx, profiler, random, streams  # noqa: F401
 from torch_spyre._compile_hook import INDUCTOR_ATTRIBUTES, register_compiler
 from torch_spyre.devices import *  # noqa: F403
 from torch_spyre.devices import (  # noqa: F401

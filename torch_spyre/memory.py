@@ -18,12 +18,18 @@ from torch_spyre.memory_history import (  # noqa: F401
 )
 from torch_spyre.memory_pools import MemPool, use_mem_pool
 from torch_spyre.memory_summary import memory_summary
+from torch_spyre.pluggable_allocator import (
+    SpyrePluggableAllocator,
+    change_current_allocator,
+)
 
 __all__ = [
     "MemPool",
+    "SpyrePluggableAllocator",
     "attach_out_of_memory_observer",
     "caching_allocator_alloc",
     "caching_allocator_delete",
+    "change_current_allocator",
     "device_memory_used",
     "empty_cache",
     "get_allocator_backend",
@@ -163,14 +169,14 @@ def caching_allocator_alloc(
 
 def caching_allocator_delete(mem_ptr: int) -> None:
     """Frees what caching_allocator_alloc() gave."""
-    if _C.device_of_address(mem_ptr) < 0:
+    if not _C.has_pluggable_allocator() and _C.device_of_address(mem_ptr) < 0:
         raise ValueError(f"{mem_ptr:#x} is not an address of a spyre device")
     _C.raw_delete(mem_ptr)
 
 
 def get_allocator_backend() -> str:
-    """ "native": the only allocator there is."""
-    return "native"
+    """The name "native", or "pluggable" after change_current_allocator()."""
+    return "pluggable" if _C.has_pluggable_allocator() else "native"
 
 
 def attach_out_of_memory_observer(

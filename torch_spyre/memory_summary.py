@@ -79,10 +79,12 @@ def memory_summary(device: Device = None, abbreviated: bool = False) -> str:
 
     lines = [
         "=" * _WIDTH,
-        f" {'':16} PyTorch Spyre memory summary, device ID {index:<16d} ",
+        f"{'':17} PyTorch Spyre memory summary, device ID {index}".ljust(_WIDTH),
         "-" * _WIDTH,
-        f"  {'':9} Spyre OOMs: {stats.get('num_ooms', 0):<11d} | {'':6} allocation retries: "
-        f"{stats.get('num_alloc_retries', 0):<5d}  ",
+        (
+            f"{'':12}Spyre OOMs: {stats.get('num_ooms', 0):<11d} | {'':6}"
+            f" allocation retries: {stats.get('num_alloc_retries', 0)}"
+        ).ljust(_WIDTH),
         "=" * _WIDTH,
         "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ",
     ]

@@ -53,7 +53,7 @@ def test_import_loads_no_compiler_and_initialises_nothing() -> None:
         "print([m for m in ('torch._dynamo', 'torch._inductor', 'spyre_inductor.registration',"
         " 'sympy', 'jinja2') if m in sys.modules], torch.spyre.is_initialized())"
     )
-    result = run_python(code, TORCH_LOGS="")
+    result = run_python(code)
     assert result.stdout.strip() == "[] False", result.stdout + result.stderr
 
 
@@ -77,7 +77,7 @@ def test_a_wrong_environment_variable_is_named_when_torch_is_imported() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["memory", "streams", "random", "graphs", "amp", "nvtx"]
+    "path", ["memory", "streams", "random", "graphs", "amp", "nvtx", "profiler"]
 )
 def test_submodules_are_importable_by_path(path: str) -> None:
     module = __import__(f"torch.spyre.{path}", fromlist=["x"])

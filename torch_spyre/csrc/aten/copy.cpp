@@ -69,13 +69,16 @@ void copy_host_device(const at::Tensor& self, const at::Tensor& source, bool non
   const at::Tensor& card_side = to_card ? self : source;
   const at::Tensor& host_side = to_card ? source : self;
   const device::StreamRef stream = runtime::current_stream(card_side.device().index());
+  const char* name = to_card ? "copy host to card" : "copy card to host";
   CopyWork work = make_copy(self, source);
   if (is_small(self) && runtime::may_run_inline(stream)) {
+    if (!non_blocking) {
+      runtime::note_implicit_wait(name);
+    }
     BelowAutograd guard;
     run_single_threaded(work);
     return;
   }
-  const char* name = to_card ? "copy host to card" : "copy card to host";
   runtime::enqueue_dma(stream, name, [work = std::move(work)]() mutable {
     SingleThreadScope threads;
     return run_as_work(work);

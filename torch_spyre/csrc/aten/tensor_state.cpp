@@ -13,8 +13,9 @@ namespace {
 
 at::Scalar local_scalar_dense(const at::Tensor& self) {
   const device::StreamRef stream = runtime::current_stream(self.device().index());
+  runtime::note_implicit_wait("item");
   if (!runtime::may_run_inline(stream)) {
-    runtime::synchronize_implicitly(stream, "item");
+    runtime::synchronize(stream);
   }
   AliasSet aliases(Ownership::kBorrowPool);
   return at::native::_local_scalar_dense_cpu(aliases.alias(self));

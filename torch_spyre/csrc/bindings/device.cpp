@@ -47,9 +47,9 @@ bool bind_device(PyObject* object) {
     runtime::check(device::synchronize_device(index));
   });
   module.def("set_sync_debug_mode", [](int mode) {
-    runtime::set_sync_debug_mode(static_cast<runtime::SyncDebugMode>(mode));
+    runtime::g_sync_debug_mode = static_cast<runtime::SyncDebugMode>(mode);
   });
-  module.def("sync_debug_mode", [] { return static_cast<int>(runtime::sync_debug_mode()); });
+  module.def("sync_debug_mode", [] { return static_cast<int>(runtime::g_sync_debug_mode.load()); });
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/allocator.h"
 #include "runtime/current.h"
 #include "runtime/exception.h"
+#include "runtime/pluggable_allocator.h"
 #include "runtime/stream.h"
 
 namespace py = pybind11;
@@ -96,6 +97,11 @@ bool bind_memory(PyObject* object) {
   module.def("active_pool_uses", &active_pool_uses);
   module.def("raw_alloc", &raw_alloc);
   module.def("raw_delete", &raw_delete);
+  module.def("set_pluggable_allocator", [](std::uintptr_t alloc, std::uintptr_t free) {
+    runtime::set_pluggable_allocator(reinterpret_cast<runtime::PluggableAlloc>(alloc),
+                                     reinterpret_cast<runtime::PluggableFree>(free));
+  });
+  module.def("has_pluggable_allocator", &runtime::has_pluggable_allocator);
   module.def("device_of_address", [](std::uintptr_t address) {
     return device::device_of_address(reinterpret_cast<void*>(address));
   });

@@ -11,6 +11,7 @@
 #include "device/properties.h"
 #include "runtime/current.h"
 #include "runtime/exception.h"
+#include "runtime/pluggable_allocator.h"
 
 namespace spyre::runtime {
 
@@ -92,7 +93,9 @@ class Allocator final : public c10::DeviceAllocator {
   c10::DataPtr allocate(std::size_t nbytes) override {
     return allocate_on(nbytes, current_stream());
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
+  c10::DeleterFnPtr raw_deleter() const override {
+    return has_pluggable_allocator() ? pluggable_deleter() : &free_block;
+  }
   void copy_data(void* dest, const void* src, std::size_t count) const override {
     std::memcpy(dest, src, count);
   }
@@ -160,6 +163,9 @@ c10::DataPtr allocate_on(std::size_t nbytes, device::StreamRef stream) {
   initialize();
   TORCH_CHECK(nbytes <= static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()),
               "Spyre cannot allocate ", nbytes, " bytes: the size is negative or too large");
+  if (has_pluggable_allocator()) [[unlikely]] {
+    return allocate_pluggable(nbytes, stream);
+  }
   void* address = nullptr;
   const device::Status status =
       device::CachingAllocator::of(stream.device).allocate(nbytes, stream.id, &address);

@@ -53,6 +53,10 @@ void record(int device, TraceKind kind, std::uintptr_t address, std::size_t nbyt
     options = all.options;
   }
   TraceRecord entry{kind, address, nbytes, stream, now_us(), nullptr};
+  if (kind == TraceKind::kOom) {
+    std::size_t total_bytes = 0;
+    device::CachingAllocator::of(device).memory_info(&entry.address, &total_bytes);
+  }
   if (wants_stack(options.stacks, kind)) {
     entry.stack = torch::CapturedTraceback::gather(true, true, options.cpp_frames);
   }

@@ -1,6 +1,7 @@
 // Work on streams, as the eager operators and the launcher see it: layer 0's calls with failures
 // turned into exceptions.
 #pragma once
+#include <atomic>
 #include <string>
 #include <utility>
 
@@ -38,12 +39,20 @@ void enqueue_dma(device::StreamRef stream, std::string name, F fn) {
 
 // Waits for the stream and throws its error. Releases the GIL while it waits, if held.
 inline void synchronize(device::StreamRef stream) { check(device::synchronize(stream)); }
-// The same for an implicit wait, as in item() or a copy to pageable memory: obeys
-// torch.spyre.set_sync_debug_mode. `what` names the operation in the warning or error.
-void synchronize_implicitly(device::StreamRef stream, const char* what);
-
+// An operation that waits without being asked to (item(), a copy to pageable memory) says so
+// first, even when nothing is pending: torch.spyre.set_sync_debug_mode makes it warn or raise.
+// `what` names the operation.
 enum class SyncDebugMode : int { kDefault = 0, kWarn = 1, kError = 2 };
-void set_sync_debug_mode(SyncDebugMode mode);
-SyncDebugMode sync_debug_mode();
+inline constinit std::atomic<SyncDebugMode> g_sync_debug_mode{SyncDebugMode::kDefault};
+void report_implicit_wait(const char* what);
+inline void note_implicit_wait(const char* what) {
+  if (g_sync_debug_mode.load(std::memory_order_relaxed) != SyncDebugMode::kDefault) [[unlikely]] {
+    report_implicit_wait(what);
+  }
+}
+inline void synchronize_implicitly(device::StreamRef stream, const char* what) {
+  note_implicit_wait(what);
+  runtime::synchronize(stream);
+}
 
 }  // namespace spyre::runtime
