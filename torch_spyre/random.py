@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import torch
 from torch import Tensor
+from torch._C._dynamo import eval_frame as _eval_frame
 
 from torch_spyre import _C
 from torch_spyre.devices import Device, _get_device_index
@@ -100,6 +101,8 @@ def _set_rng_state_offset(
     _C.set_generator_offset(_get_device_index(device, optional=True), offset)
 
 
+_skip = _eval_frame._FrameAction.SKIP
+_never_trace = _eval_frame._FrameExecStrategy(_skip, _skip)
 for _function in (
     get_rng_state,
     get_rng_state_all,
@@ -114,3 +117,5 @@ for _function in (
     _set_rng_state_offset,
 ):
     _function._torchdynamo_disable = True  # type: ignore[attr-defined]
+    # A frame that Dynamo meets first, not inlined from another one, has no function object.
+    _eval_frame.set_code_exec_strategy(_function.__code__, _never_trace)
