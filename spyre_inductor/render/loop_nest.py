@@ -23,8 +23,12 @@ class LoopNest:
     levels: tuple[tuple[str, str], ...]
 
 
-def loop_nest(plan: kp.KernelPlan) -> LoopNest:
-    """The loops over the parallel axes of `plan`; raises PlanError for an impossible division."""
+def loop_nest(plan: kp.KernelPlan, by_columns: bool = False) -> LoopNest:
+    """The loops over the parallel axes of `plan`; raises PlanError for an impossible division.
+
+    With `by_columns` the innermost level is tiles of the lane axis, first <= lane < last, instead
+    of single steps of lanes.
+    """
     names = [axis.name for axis in plan.axes]
     divided = list(plan.division.axes)
     if names[: len(divided)] != divided:
@@ -37,11 +41,13 @@ def loop_nest(plan: kp.KernelPlan) -> LoopNest:
     if not prefix:
         levels.append(("if (core != 0) return;  // One point: nothing to divide.", ""))
     elif prefix[-1].name == plan.lane_axis:
-        return LoopNest(tuple(_divided_levels(plan, prefix, rest)))
+        return LoopNest(tuple(_divided_levels(plan, prefix, rest, by_columns)))
     else:
-        levels.extend(_divided_levels(plan, prefix, ()))
+        levels.extend(_divided_levels(plan, prefix, (), by_columns))
     for axis in rest:
-        levels.append(_loop(axis.name, "0", index_text(axis.extent), plan.lane_axis))
+        levels.append(
+            _loop(axis.name, "0", index_text(axis.extent), plan.lane_axis, by_columns)
+        )
     return LoopNest(tuple(levels))
 
 
@@ -49,7 +55,14 @@ def _lane_last(axes: tuple[kp.Axis, ...], lane: str | None) -> tuple[kp.Axis, ..
     return tuple(sorted(axes, key=lambda axis: axis.name == lane))
 
 
-def _loop(axis: str, begin: str, end: str, lane: str | None) -> tuple[str, str]:
+def _loop(
+    axis: str, begin: str, end: str, lane: str | None, by_columns: bool = False
+) -> tuple[str, str]:
+    if axis == lane and by_columns:
+        return (
+            f"for_columns({begin}, {end}, [&](i64 first, i64 last) SPYRE_STEP {{",
+            "});",
+        )
     if axis == lane:
         return (
             f"for_lanes({begin}, {end}, [&](auto lanes, i64 {axis}) SPYRE_STEP {{",
@@ -59,7 +72,10 @@ def _loop(axis: str, begin: str, end: str, lane: str | None) -> tuple[str, str]:
 
 
 def _divided_levels(
-    plan: kp.KernelPlan, prefix: tuple[kp.Axis, ...], rest: tuple[kp.Axis, ...]
+    plan: kp.KernelPlan,
+    prefix: tuple[kp.Axis, ...],
+    rest: tuple[kp.Axis, ...],
+    by_columns: bool,
 ) -> list[tuple[str, str]]:
     points = product([axis.extent for axis in prefix])
     grain = plan.division.grain
@@ -81,7 +97,7 @@ def _divided_levels(
         begin, end = "run.begin", "run.end"
     # `rest` is not empty when `last` holds the lanes: they stay innermost.
     inner = [_loop(axis.name, "0", index_text(axis.extent), None) for axis in rest]
-    return [*levels, *inner, _loop(last.name, begin, end, plan.lane_axis)]
+    return [*levels, *inner, _loop(last.name, begin, end, plan.lane_axis, by_columns)]
 
 
 def _decode(axes: tuple[kp.Axis, ...]) -> list[str]:

@@ -28,10 +28,16 @@ _SIMPLE = {
 class Reduction:
     """Text of one Reduce: before the loop, in the loop (`step`), after the loop."""
 
-    declaration: str
-    step: Callable[[OperationRenderer], str]
+    name: str  # of the accumulator
+    type: str
+    step: Callable[[OperationRenderer, bool], str]
     results: tuple[str, ...]
     header: str
+
+    @property
+    def declaration(self) -> str:
+        """The accumulator before the loop."""
+        return f"{self.type} {self.name};"
 
 
 def reduction_of(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
@@ -49,26 +55,26 @@ def _type(dtype: str, varying: bool) -> str:
     return cpp_types.lane_type(dtype) if varying else cpp_types.scalar_type(dtype)
 
 
-def _accumulator(op: kp.Reduce, across: bool, along: str) -> tuple[str, str, str]:
-    """Name, type prefix and the leading arguments of add()."""
-    name = f"{op.results[0]}_acc"
-    return name, "Across" if across else along, "lanes, part, " if across else ""
+def _leading(across: bool, one_part: bool) -> str:
+    """First arguments of add(): which lanes exist, and the number of the partial result."""
+    if not across:
+        return ""
+    return "lanes, 0, " if one_part else "lanes, part, "
 
 
 def _simple(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
     across, dtype = analysis.lanes_reduce, op.dtypes[0]
     varying = analysis.value(op.results[0]).varying
-    name, kind, leading = _accumulator(op, across, "Along")
+    name, kind = f"{op.results[0]}_acc", "Across" if across else "Along"
     element = cpp_types.scalar_type(dtype) if across else _type(dtype, varying)
 
-    def step(renderer: OperationRenderer) -> str:
-        return (
-            f"{name}.add({leading}{renderer.operand(op.args[0], across or varying)});"
-        )
+    def step(renderer: OperationRenderer, one_part: bool) -> str:
+        value = renderer.operand(op.args[0], across or varying)
+        return f"{name}.add({_leading(across, one_part)}{value});"
 
     result = f"const {_type(dtype, varying)} {op.results[0]} = {name}.result();"
-    declaration = f"{kind}<{_SIMPLE[op.kind]}, {element}> {name};"
-    return Reduction(declaration, step, (result,), "reduce.h")
+    accumulator = f"{kind}<{_SIMPLE[op.kind]}, {element}>"
+    return Reduction(name, accumulator, step, (result,), "reduce.h")
 
 
 def _extreme_position(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
@@ -76,7 +82,7 @@ def _extreme_position(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
         raise PlanError(f"{analysis.plan.name}: {op.kind} of {op.args[0]} has no index")
     across = analysis.lanes_reduce
     varying = analysis.value(op.results[0]).varying
-    name, kind, leading = _accumulator(op, across, "Along")
+    name, kind = f"{op.results[0]}_acc", "Across" if across else "Along"
     source = analysis.value(op.args[0])
     element = (
         cpp_types.scalar_type(source.dtype) if across else _type(source.dtype, varying)
@@ -84,32 +90,33 @@ def _extreme_position(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
     which = "Greatest" if op.kind == "argmax" else "Least"
     index = op.index
 
-    def step(renderer: OperationRenderer) -> str:
+    def step(renderer: OperationRenderer, one_part: bool) -> str:
         in_lanes = across or varying
         position = renderer.index_lanes(index) if in_lanes else index_text(index)
-        return f"{name}.add({leading}{renderer.operand(op.args[0], in_lanes)}, {position});"
+        value = renderer.operand(op.args[0], in_lanes)
+        return f"{name}.add({_leading(across, one_part)}{value}, {position});"
 
     result = f"const {_type('int64', varying)} {op.results[0]} = {name}.position();"
-    declaration = f"Position{kind}<{which}, {element}> {name};"
-    return Reduction(declaration, step, (result,), "position.h")
+    accumulator = f"Position{kind}<{which}, {element}>"
+    return Reduction(name, accumulator, step, (result,), "position.h")
 
 
 def _moments(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
     across, dtype = analysis.lanes_reduce, op.dtypes[0]
     varying = analysis.value(op.results[0]).varying
-    name, kind, leading = _accumulator(op, across, "Along")
+    name, kind = f"{op.results[0]}_acc", "Across" if across else "Along"
     element = cpp_types.scalar_type(dtype) if across else _type(dtype, varying)
     form = "Moments" if op.kind == "welford" else "MomentsCombine"
 
-    def step(renderer: OperationRenderer) -> str:
+    def step(renderer: OperationRenderer, one_part: bool) -> str:
         args = ", ".join(renderer.operand(arg, across or varying) for arg in op.args)
-        return f"{name}.add({leading}{args});"
+        return f"{name}.add({_leading(across, one_part)}{args});"
 
     kinds = ("mean", "m2", "weight")
     results = [
         f"const {_type(dtype, varying)} {result} = {name}.{part}();"
         for result, part in zip(op.results, kinds, strict=True)
     ]
-    declaration = f"{form}{kind}<{element}> {name};"
+    accumulator = f"{form}{kind}<{element}>"
     closing = [f"{name}.finish();"] if across else []
-    return Reduction(declaration, step, (*closing, *results), "moments.h")
+    return Reduction(name, accumulator, step, (*closing, *results), "moments.h")

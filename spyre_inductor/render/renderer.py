@@ -12,10 +12,11 @@ from spyre_inductor.plan import kernel_plan as kp
 from . import cpp_types
 from .banner import banner
 from .code_lines import CodeLines
+from .column_stages import ColumnRenderer, reduces_columns
 from .environment import render_template
 from .lane_analysis import LaneAnalysis
 from .loop_nest import loop_nest
-from .stages import StageRenderer
+from .stages import StageRenderer, staged_declarations
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,16 @@ def kernel_text(plan: kp.KernelPlan) -> KernelText:
     """The parts of one kernel; raises PlanError when the plan cannot be expressed."""
     analysis = LaneAnalysis(plan)
     lines = CodeLines(depth=1)
-    stages = StageRenderer(analysis, lines)
-    for declaration in stages.staged_declarations():
+    by_columns = reduces_columns(analysis)
+    stages: StageRenderer | ColumnRenderer = (
+        ColumnRenderer(analysis, lines)
+        if by_columns
+        else StageRenderer(analysis, lines)
+    )
+    for declaration in staged_declarations(analysis):
         lines.add(declaration)
     with ExitStack() as stack:
-        for opening, closing in loop_nest(plan).levels:
+        for opening, closing in loop_nest(plan, by_columns).levels:
             if closing:
                 stack.enter_context(lines.block(opening, closing))
             else:

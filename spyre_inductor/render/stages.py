@@ -11,6 +11,7 @@ from spyre_inductor.plan.expr import IntExpr, symbols
 
 from . import cpp_types
 from .code_lines import CodeLines
+from .compute_text import spelling
 from .index_text import factor_text, index_text, product
 from .lane_analysis import LaneAnalysis
 from .operations import OperationRenderer, linear_index
@@ -38,20 +39,6 @@ class StageRenderer:
                 self._loop_stage(number, stage)
             else:
                 self._point_stage(number, stage)
-
-    def staged_declarations(self) -> list[str]:
-        """One LX row per staged value: points of the reduction axes, times lanes beside it."""
-        lines = []
-        for name in self.plan.tile.staged:
-            value = self.analysis.value(name)
-            extents: list[IntExpr] = [axis.extent for axis in self.plan.reduction_axes]
-            if value.varying and not self.analysis.lanes_reduce:
-                extents.append(LANES)
-            kind = cpp_types.memory_type(value.dtype)
-            lines.append(
-                f"SPYRE_LX({kind}, {name}_lx, {index_text(product(extents))});"
-            )
-        return lines
 
     # --- stages -----------------------------------------------------------------------------
     def _point_stage(self, number: int, stage: kp.PointStage) -> None:
@@ -92,7 +79,7 @@ class StageRenderer:
             renderer.declare(name, self._staged_load(name))
         for op in stage.ops:
             if isinstance(op, kp.Reduce):
-                self.lines.add(next(pending).step(renderer))
+                self.lines.add(next(pending).step(renderer, is_heavy(stage)))
             elif isinstance(op, kp.Scan):
                 render_scan(op, renderer)
             else:
@@ -112,7 +99,7 @@ class StageRenderer:
         if lane is None:
             return
         (length,) = (a.extent for a in self.plan.reduction_axes if a.name == lane)
-        if reduces:
+        if reduces and not is_heavy(stage):
             yield (
                 f"reduce_lanes(0, {index_text(length)}, "
                 f"[&](auto lanes, i64 {lane}, int part) SPYRE_STEP {{",
@@ -172,6 +159,35 @@ class StageRenderer:
         return "lanes, " if self.analysis.lanes_reduce else "Full{}, "
 
 
+# Weight of a body above which its own latency hides that of the accumulator; unrolling it would
+# only cost compile time.
+_HEAVY = 8
+_WEIGHTS = {
+    "exp": 8,
+    "tanh": 12,
+    "erf": 12,
+    "log": 8,
+    "sigmoid": 8,
+    "sin": 12,
+    "cos": 12,
+}
+_OTHER_FUNCTION = 8
+
+
+def is_heavy(stage: kp.LoopStage) -> bool:
+    """Whether one step of `stage` is long enough to go without partial results."""
+    weight = 0
+    for op in stage.ops:
+        if isinstance(op, kp.Compute):
+            has_header = spelling(op.op, op.dtype).header is not None
+            weight += _WEIGHTS.get(op.op, _OTHER_FUNCTION if has_header else 1)
+        elif isinstance(op, (kp.Random, kp.Scan, kp.Bucketize)):
+            weight += _HEAVY
+        elif isinstance(op, kp.Reduce) and op.index is not None:
+            weight += _HEAVY // 2
+    return weight >= _HEAVY
+
+
 def _results(op: kp.Operation) -> tuple[str, ...]:
     if isinstance(op, (kp.Reduce, kp.Scan)):
         return op.results
@@ -191,3 +207,16 @@ def operand_names(op: kp.Operation) -> Iterator[str]:
         expr = getattr(op, field, None)
         if expr is not None:
             yield from sorted(symbols(expr))
+
+
+def staged_declarations(analysis: LaneAnalysis) -> list[str]:
+    """One LX row per staged value: points of the reduction axes, times lanes beside it."""
+    lines = []
+    for name in analysis.plan.tile.staged:
+        value = analysis.value(name)
+        extents: list[IntExpr] = [axis.extent for axis in analysis.plan.reduction_axes]
+        if value.varying and not analysis.lanes_reduce:
+            extents.append(LANES)
+        kind = cpp_types.memory_type(value.dtype)
+        lines.append(f"SPYRE_LX({kind}, {name}_lx, {index_text(product(extents))});")
+    return lines

@@ -23,7 +23,7 @@ template <class T, int N>
 SPYRE_INLINE Pack<T, N> maximum(const Pack<T, N>& a, const Pack<T, N>& b) {
   // Not spelled with `where`: GCC 12 takes 0.1 s to fold chains of (a != a ? a : b).
   if constexpr (kIsFloat<T>) {
-    return map<T>([](auto x, auto y) { return native::max_nan(x, y); }, a, b);
+    return maximum_float(a, b);
   } else {
     return where(a > b, a, b);
   }
@@ -32,7 +32,7 @@ template <class T, int N>
 SPYRE_INLINE Pack<T, N> minimum(const Pack<T, N>& a, const Pack<T, N>& b) {
   // Not spelled with `where`: GCC 12 takes 0.1 s to fold chains of (a != a ? a : b).
   if constexpr (kIsFloat<T>) {
-    return map<T>([](auto x, auto y) { return native::min_nan(x, y); }, a, b);
+    return minimum_float(a, b);
   } else {
     return where(a < b, a, b);
   }
@@ -130,7 +130,7 @@ SPYRE_INLINE bool isinf(T x) {
   template <class T, int N>                           \
   SPYRE_INLINE Pack<T, N> NAME(const Pack<T, N>& a) { \
     if constexpr (kIsFloat<T>) {                      \
-      return round_mode<MODE>(a);                     \
+      return MODE(a);                                 \
     } else {                                          \
       return a;                                       \
     }                                                 \
@@ -139,10 +139,10 @@ SPYRE_INLINE bool isinf(T x) {
   SPYRE_INLINE T NAME(T x) {                          \
     return lane(NAME(splat(x)), 0);                   \
   }
-SPYRE_ROUNDING(round, kNearestEven)
-SPYRE_ROUNDING(floor, kFloor)
-SPYRE_ROUNDING(ceil, kCeil)
-SPYRE_ROUNDING(trunc, kTruncate)
+SPYRE_ROUNDING(round, round_even)
+SPYRE_ROUNDING(floor, round_down)
+SPYRE_ROUNDING(ceil, round_up)
+SPYRE_ROUNDING(trunc, round_to_zero)
 #undef SPYRE_ROUNDING
 
 template <class V>

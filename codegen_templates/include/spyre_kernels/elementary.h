@@ -11,19 +11,15 @@ namespace spyre::kernels {
 
 SPYRE_INLINE f32v lanes(f32 x) { return splat<f32>(x); }
 
-// First coefficient belongs to the highest power.
-SPYRE_INLINE f32v polynomial(const f32v&, f32 c) { return lanes(c); }
+// Horner's rule on `sum`; coefficients go from high to low powers.
 template <class... C>
-SPYRE_INLINE f32v horner(const f32v&, const f32v& sum) {
+SPYRE_INLINE f32v horner(const f32v& x, f32v sum, C... coefficients) {
+  ((sum = fma(sum, x, lanes(coefficients))), ...);
   return sum;
 }
 template <class... C>
-SPYRE_INLINE f32v horner(const f32v& x, const f32v& sum, f32 c, C... rest) {
-  return horner(x, fma(sum, x, lanes(c)), rest...);
-}
-template <class... C>
-SPYRE_INLINE f32v polynomial(const f32v& x, f32 first, C... rest) {
-  return horner(x, lanes(first), rest...);
+SPYRE_INLINE f32v polynomial(const f32v& x, f32 highest, C... rest) {
+  return horner(x, lanes(highest), rest...);
 }
 
 // x = n ln2 + r with |r| <= ln2 / 2.
@@ -31,7 +27,7 @@ struct ExpReduction {
   f32v n, r;
 };
 SPYRE_INLINE ExpReduction reduce_by_ln2(const f32v& x) {
-  const f32v n = round_mode<kNearestEven>(x * lanes(1.44269504f));
+  const f32v n = round_even(x * lanes(1.44269504f));
   const f32v r = fma(n, lanes(-1.42860677e-6f), fma(n, lanes(-6.93145752e-1f), x));
   return {n, r};
 }
@@ -49,7 +45,7 @@ SPYRE_INLINE f32v exp(const f32v& x) {
 }
 SPYRE_INLINE f32v exp2(const f32v& x) {
   const f32v clipped = at_least(lanes(-152.0f), at_most(lanes(129.0f), x));
-  const f32v n = round_mode<kNearestEven>(clipped);
+  const f32v n = round_even(clipped);
   const f32v r = (clipped - n) * lanes(6.93147182e-1f);
   return scale_by_power(fma(exp_core(r), r * r, r) + lanes(1.0f), n);
 }

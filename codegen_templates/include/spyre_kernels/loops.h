@@ -80,7 +80,7 @@ struct LxHeap {
                                  ? __builtin_alloca_with_align((COUNT) * sizeof(TYPE) + 64, 512) \
                                  : NAME##_heap.take((COUNT) * sizeof(TYPE)))
 
-SPYRE_INLINE Tail tail(i64 count) { return {int(count), (1u << int(count)) - 1}; }
+SPYRE_INLINE Tail tail(i64 count) { return {int(count), u32((u64(1) << count) - 1)}; }
 
 // step(lanes, first) for [begin, end), 16 points at a time.
 template <class F>
@@ -90,21 +90,28 @@ SPYRE_INLINE void for_lanes(i64 begin, i64 end, F step) {
   if (i < end) step(tail(end - i), i);
 }
 
+// step(first, last) for tiles of columns whose accumulators fit the first-level cache.
+inline constexpr i64 kColumnTile = 1024;
+inline constexpr i64 kRowGroup = 4;
+template <class F>
+SPYRE_INLINE void for_columns(i64 begin, i64 end, F step) {
+  for (i64 first = begin; first < end; first += kColumnTile) {
+    step(first, least(first + kColumnTile, end));
+  }
+}
+
 // step(lanes, first, part) for [begin, end): four independent partial results hide the latency of
-// the combining operation.
+// the combining operation. What is left of four whole steps comes as Tail.
 inline constexpr int kParts = 4;
 template <class F>
 SPYRE_INLINE void reduce_lanes(i64 begin, i64 end, F step) {
-  // Written out: `part` must be a constant for the partial results to live in registers.
   i64 i = begin;
   for (; i + kParts * kLanes <= end; i += kParts * kLanes) {
-    step(Full{}, i, 0);
-    step(Full{}, i + kLanes, 1);
-    step(Full{}, i + 2 * kLanes, 2);
-    step(Full{}, i + 3 * kLanes, 3);
+    // Unrolled, `part` is a constant and the partial results live in registers.
+#pragma GCC unroll 4
+    for (int part = 0; part < kParts; ++part) step(Full{}, i + part * kLanes, part);
   }
-  for (; i + kLanes <= end; i += kLanes) step(Full{}, i, 0);
-  if (i < end) step(tail(end - i), i, 0);
+  for (; i < end; i += kLanes) step(tail(least(end - i, kLanes)), i, 0);
 }
 
 }  // namespace spyre::kernels

@@ -150,26 +150,45 @@ SPYRE_INLINE R<f64, 2> max_nan(R<f64, 2> a, R<f64, 2> b) {
 
 }  // namespace native
 
+#define SPYRE_NATIVE_1(NAME, CALL)                    \
+  template <class T, int N>                           \
+  SPYRE_INLINE Pack<T, N> NAME(const Pack<T, N>& a) { \
+    if constexpr (N * sizeof(T) <= kRegisterBytes) {  \
+      return {CALL(a.v)};                             \
+    } else {                                          \
+      return {NAME(a.lo), NAME(a.hi)};                \
+    }                                                 \
+  }
+#define SPYRE_NATIVE_2(NAME, CALL)                                         \
+  template <class T, int N>                                                \
+  SPYRE_INLINE Pack<T, N> NAME(const Pack<T, N>& a, const Pack<T, N>& b) { \
+    if constexpr (N * sizeof(T) <= kRegisterBytes) {                       \
+      return {CALL(a.v, b.v)};                                             \
+    } else {                                                               \
+      return {NAME(a.lo, b.lo), NAME(a.hi, b.hi)};                         \
+    }                                                                      \
+  }
+SPYRE_NATIVE_1(sqrt, native::sqrt)
+SPYRE_NATIVE_1(round_even, native::round<kNearestEven>)
+SPYRE_NATIVE_1(round_down, native::round<kFloor>)
+SPYRE_NATIVE_1(round_up, native::round<kCeil>)
+SPYRE_NATIVE_1(round_to_zero, native::round<kTruncate>)
+// The bound where the second operand is beyond it; a NaN passes.
+SPYRE_NATIVE_2(at_most, native::min)
+SPYRE_NATIVE_2(at_least, native::max)
+// A NaN wins.
+SPYRE_NATIVE_2(minimum_float, native::min_nan)
+SPYRE_NATIVE_2(maximum_float, native::max_nan)
+#undef SPYRE_NATIVE_1
+#undef SPYRE_NATIVE_2
+
 template <class T, int N>
 SPYRE_INLINE Pack<T, N> fma(const Pack<T, N>& a, const Pack<T, N>& b, const Pack<T, N>& c) {
-  return map<T>([](auto x, auto y, auto z) { return native::fma(x, y, z); }, a, b, c);
-}
-template <int kMode, class T, int N>
-SPYRE_INLINE Pack<T, N> round_mode(const Pack<T, N>& a) {
-  return map<T>([](auto x) { return native::template round<kMode>(x); }, a);
-}
-template <class T, int N>
-SPYRE_INLINE Pack<T, N> sqrt(const Pack<T, N>& a) {
-  return map<T>([](auto x) { return native::sqrt(x); }, a);
-}
-// The bound where `a` is beyond it; a NaN passes.
-template <int N>
-SPYRE_INLINE Pack<f32, N> at_most(const Pack<f32, N>& bound, const Pack<f32, N>& a) {
-  return map<f32>([](auto x, auto y) { return native::min(x, y); }, bound, a);
-}
-template <int N>
-SPYRE_INLINE Pack<f32, N> at_least(const Pack<f32, N>& bound, const Pack<f32, N>& a) {
-  return map<f32>([](auto x, auto y) { return native::max(x, y); }, bound, a);
+  if constexpr (N * sizeof(T) <= kRegisterBytes) {
+    return {native::fma(a.v, b.v, c.v)};
+  } else {
+    return {fma(a.lo, b.lo, c.lo), fma(a.hi, b.hi, c.hi)};
+  }
 }
 
 // a * 2^exponent with one rounding; `exponent` holds whole numbers in [-300, 300].

@@ -15,7 +15,7 @@ struct Quadrant {
   i32v number;
 };
 SPYRE_INLINE Quadrant reduce_by_half_pi(const f32v& x) {
-  const f32v n = round_mode<kNearestEven>(x * lanes(0.636619747f));
+  const f32v n = round_even(x * lanes(0.636619747f));
   f32v r = fma(n, lanes(-1.57079601e+00f), x);
   r = fma(n, lanes(-3.13916473e-07f), r);
   r = fma(n, lanes(-5.39030253e-15f), r);

@@ -19,7 +19,11 @@ SPYRE_INLINE Pack<T, N> splat_pack(T x) {
 }
 template <class T>
 SPYRE_INLINE Vec<T> splat(T x) {
-  return splat_pack<T, kLanes>(x);
+  if constexpr (kLanes * sizeof(T) <= kRegisterBytes) {
+    return {x - typename Register<T, kLanes>::type{}};
+  } else {
+    return splat_pack<T, kLanes>(x);
+  }
 }
 SPYRE_INLINE Mask splat(bool x) { return {splat<i32>(x ? -1 : 0)}; }
 
@@ -60,32 +64,7 @@ SPYRE_INLINE Vec<T> lane_numbers() {
   return from_array<T>(kNumbers);
 }
 
-// --- applying a register operation to every part -------------------------------------------------
-template <class R, class F, class T, int N>
-SPYRE_INLINE Pack<R, N> map(F f, const Pack<T, N>& a) {
-  if constexpr (N * sizeof(T) <= kRegisterBytes) {
-    return {(typename Register<R, N>::type)f(a.v)};
-  } else {
-    return {map<R>(f, a.lo), map<R>(f, a.hi)};
-  }
-}
-template <class R, class F, class T, int N>
-SPYRE_INLINE Pack<R, N> map(F f, const Pack<T, N>& a, const Pack<T, N>& b) {
-  if constexpr (N * sizeof(T) <= kRegisterBytes) {
-    return {(typename Register<R, N>::type)f(a.v, b.v)};
-  } else {
-    return {map<R>(f, a.lo, b.lo), map<R>(f, a.hi, b.hi)};
-  }
-}
-template <class R, class F, class T, int N>
-SPYRE_INLINE Pack<R, N> map(F f, const Pack<T, N>& a, const Pack<T, N>& b, const Pack<T, N>& c) {
-  if constexpr (N * sizeof(T) <= kRegisterBytes) {
-    return {(typename Register<R, N>::type)f(a.v, b.v, c.v)};
-  } else {
-    return {map<R>(f, a.lo, b.lo, c.lo), map<R>(f, a.hi, b.hi, c.hi)};
-  }
-}
-
+// --- applying a function to every lane ----------------------------------------------------------
 // One function per lane, for what has no vector form.
 template <class R, class T, class F>
 SPYRE_INLINE Vec<R> each_lane(F f, const Vec<T>& a) {
@@ -217,17 +196,30 @@ template <class T>
 SPYRE_INLINE Mask mask_of(const Vec<T>& all_ones_or_zero) {
   return {convert_pack<i32>(all_ones_or_zero)};
 }
-#define SPYRE_COMPARE(OP)                                                          \
-  template <class T, int N>                                                        \
-  SPYRE_INLINE Mask operator OP(const Pack<T, N>& a, const Pack<T, N>& b) {        \
-    return mask_of(map<SignedOf<T>>([](auto x, auto y) { return x OP y; }, a, b)); \
+// Macros and not one generic `map`: every function instance costs the compiler time.
+#define SPYRE_COMPARE(NAME, OP)                                                       \
+  template <class T, int N>                                                           \
+  SPYRE_INLINE Pack<SignedOf<T>, N> NAME(const Pack<T, N>& a, const Pack<T, N>& b) {  \
+    if constexpr (N * sizeof(T) <= kRegisterBytes) {                                  \
+      return {(typename Register<SignedOf<T>, N>::type)(a.v OP b.v)};                 \
+    } else {                                                                          \
+      return {NAME(a.lo, b.lo), NAME(a.hi, b.hi)};                                    \
+    }                                                                                 \
+  }                                                                                   \
+  template <class T>                                                                  \
+  SPYRE_INLINE Mask operator OP(const Pack<T, kLanes>& a, const Pack<T, kLanes>& b) { \
+    if constexpr (sizeof(T) == 4) {                                                   \
+      return Mask{NAME(a, b)};                                                        \
+    } else {                                                                          \
+      return mask_of(NAME(a, b));                                                     \
+    }                                                                                 \
   }
-SPYRE_COMPARE(<)
-SPYRE_COMPARE(<=)
-SPYRE_COMPARE(>)
-SPYRE_COMPARE(>=)
-SPYRE_COMPARE(==)
-SPYRE_COMPARE(!=)
+SPYRE_COMPARE(lanes_lt, <)
+SPYRE_COMPARE(lanes_le, <=)
+SPYRE_COMPARE(lanes_gt, >)
+SPYRE_COMPARE(lanes_ge, >=)
+SPYRE_COMPARE(lanes_eq, ==)
+SPYRE_COMPARE(lanes_ne, !=)
 #undef SPYRE_COMPARE
 
 template <class T, int N>
@@ -241,7 +233,11 @@ SPYRE_INLINE Pack<T, N> select_pack(const Pack<SignedOf<T>, N>& m, const Pack<T,
 }
 template <class T, int N>
 SPYRE_INLINE Pack<T, N> where(const Mask& m, const Pack<T, N>& a, const Pack<T, N>& b) {
-  return select_pack(convert_pack<SignedOf<T>>(m.bits), a, b);
+  if constexpr (sizeof(T) == 4) {
+    return select_pack<T, N>(m.bits, a, b);
+  } else {
+    return select_pack<T, N>(convert_pack<SignedOf<T>>(m.bits), a, b);
+  }
 }
 template <class T>
 SPYRE_INLINE T where(bool m, const T& a, const T& b) {
@@ -252,7 +248,11 @@ SPYRE_INLINE T where(bool m, const T& a, const T& b) {
 #define SPYRE_BINARY(OP)                                                          \
   template <class T, int N>                                                       \
   SPYRE_INLINE Pack<T, N> operator OP(const Pack<T, N>& a, const Pack<T, N>& b) { \
-    return map<T>([](auto x, auto y) { return x OP y; }, a, b);                   \
+    if constexpr (N * sizeof(T) <= kRegisterBytes) {                              \
+      return {a.v OP b.v};                                                        \
+    } else {                                                                      \
+      return {a.lo OP b.lo, a.hi OP b.hi};                                        \
+    }                                                                             \
   }
 SPYRE_BINARY(+)
 SPYRE_BINARY(-)
@@ -264,14 +264,18 @@ SPYRE_BINARY(^)
 SPYRE_BINARY(<<)
 SPYRE_BINARY(>>)
 #undef SPYRE_BINARY
-template <class T, int N>
-SPYRE_INLINE Pack<T, N> operator-(const Pack<T, N>& a) {
-  return map<T>([](auto x) { return -x; }, a);
-}
-template <class T, int N>
-SPYRE_INLINE Pack<T, N> operator~(const Pack<T, N>& a) {
-  return map<T>([](auto x) { return ~x; }, a);
-}
+#define SPYRE_UNARY(OP)                                      \
+  template <class T, int N>                                  \
+  SPYRE_INLINE Pack<T, N> operator OP(const Pack<T, N>& a) { \
+    if constexpr (N * sizeof(T) <= kRegisterBytes) {         \
+      return {OP a.v};                                       \
+    } else {                                                 \
+      return {OP a.lo, OP a.hi};                             \
+    }                                                        \
+  }
+SPYRE_UNARY(-)
+SPYRE_UNARY(~)
+#undef SPYRE_UNARY
 
 SPYRE_INLINE Mask operator&(const Mask& a, const Mask& b) { return {a.bits & b.bits}; }
 SPYRE_INLINE Mask operator|(const Mask& a, const Mask& b) { return {a.bits | b.bits}; }

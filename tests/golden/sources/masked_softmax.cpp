@@ -44,14 +44,14 @@ SPYRE_KERNEL(spyre_fused__softmax_masked_fill_0) {
 
     // Stage 2: sum along r0.
     Across<Sum, f32> tmp10_acc;
-    reduce_lanes(0, 1000, [&](auto lanes, i64 r0, int part) SPYRE_STEP {
+    for_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
       const Mask tmp5 = load(lanes, in_ptr0 + (r0 + 1000 * x0));
       const f32v tmp6 = load(lanes, in_ptr1 + (r0 + 1000 * x0));
       const f32v tmp7 = where(tmp5, splat(tmp2), tmp6);
       const f32v tmp8 = tmp7 - splat(tmp4);
       const f32v tmp9 = exp(tmp8);
       store(lanes, tmp9_lx + r0, tmp9);
-      tmp10_acc.add(lanes, part, tmp9);
+      tmp10_acc.add(lanes, 0, tmp9);
     });
     const f32 tmp10 = tmp10_acc.result();
 

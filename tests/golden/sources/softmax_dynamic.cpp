@@ -41,12 +41,12 @@ SPYRE_KERNEL(spyre_fused__softmax_0) {
 
     // Stage 1: sum along r0.
     Across<Sum, f32> tmp5_acc;
-    reduce_lanes(0, ks0, [&](auto lanes, i64 r0, int part) SPYRE_STEP {
+    for_lanes(0, ks0, [&](auto lanes, i64 r0) SPYRE_STEP {
       const f32v tmp2 = load(lanes, in_ptr0 + (r0 + ks0 * x0));
       const f32v tmp3 = tmp2 - splat(tmp1);
       const f32v tmp4 = exp(tmp3);
       store(lanes, in_out_ptr0 + (r0 + ks0 * x0), tmp4);
-      tmp5_acc.add(lanes, part, tmp4);
+      tmp5_acc.add(lanes, 0, tmp4);
     });
     const f32 tmp5 = tmp5_acc.result();
 
