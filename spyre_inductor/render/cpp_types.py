@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from spyre_inductor.errors import PlanError
 
 # Memory type in a buffer -> type of the pointer.
@@ -58,6 +60,12 @@ def memory_type(dtype: str) -> str:
         raise PlanError(
             f"no kernel memory type for dtype {dtype!r}; known: {', '.join(MEMORY_TYPES)}"
         ) from None
+
+
+def itemsize(dtype: str) -> int:
+    """Bytes of one element in memory."""
+    digits = re.search(r"[0-9]+", dtype)
+    return int(digits[0]) // 8 if digits else 1
 
 
 def scalar_type(dtype: str) -> str:

@@ -14,6 +14,9 @@ from .compute_text import spelling
 from .index_text import affine_stride, factor_text, index_text
 from .lane_analysis import LaneAnalysis
 
+# Outputs from this size on are stored past the caches.
+STREAMED_BYTES = 8 << 20
+
 
 class OperationRenderer:
     """Renders the operations of one stage into `lines`; `headers` gathers what they need."""
@@ -91,10 +94,10 @@ class OperationRenderer:
         stride = self._lane_stride(op.index)
         if stride == 1:
             return f"load(lanes, {address}{mask})"
-        if stride is not None and not mask:
-            if stride == 0:
-                return f"splat(load({address}))"
-            return f"load_strided(lanes, {address}, {index_text(stride)})"
+        if stride == 0 and not mask:
+            return f"splat(load({address}))"
+        if stride is not None:
+            return f"load_strided(lanes, {address}, {index_text(stride)}{mask})"
         return f"gather(lanes, {op.buffer}, {self.lane_function(op.index)}{mask})"
 
     def _compute(self, op: kp.Compute) -> None:
@@ -154,7 +157,10 @@ class OperationRenderer:
     def _store_lanes(self, op: kp.Store, address: str) -> None:
         value = self.operand(op.value, True)
         stride = self._lane_stride(op.index)
-        if stride == 1:
+        if stride == 1 and self._passes_caches(op.buffer):
+            self.headers.add("stream.h")
+            self.lines.add(f"stream(lanes, {address}, {value});")
+        elif stride == 1:
             self.lines.add(f"store(lanes, {address}, {value});")
         elif stride == 0:
             self.lines.add(f"store({address}, last_lane(lanes, {value}));")
@@ -164,6 +170,14 @@ class OperationRenderer:
         else:
             index = self.lane_function(op.index)
             self.lines.add(f"scatter(lanes, {op.buffer}, {index}, {value});")
+
+    def _passes_caches(self, buffer: str) -> bool:
+        """Whether an output is larger than what the next kernel could find in a cache."""
+        (argument,) = (b for b in self.plan.buffers if b.name == buffer)
+        elems = argument.storage_elems
+        if argument.access != "write" or not isinstance(elems, int):
+            return False
+        return elems * cpp_types.itemsize(argument.dtype) >= STREAMED_BYTES
 
     def _store_atomic(self, op: kp.Store, by_lane: bool, address: str) -> None:
         self.headers.add("atomic.h")

@@ -109,6 +109,8 @@ def kernel_text(plan: kp.KernelPlan) -> KernelText:
             else:
                 lines.add(opening)
         stages.render()
+    if "stream.h" in stages.headers:
+        lines.add("stream_fence();")
     return KernelText(
         name=plan.name,
         banner=tuple(banner(plan)),

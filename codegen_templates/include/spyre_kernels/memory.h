@@ -159,9 +159,28 @@ SPYRE_INLINE void scatter(L lanes, M* p, F index, const LanesFor<M>& value) {
   for (i64 k = 0; k < lanes.count; ++k) ((RawOf<M>*)p)[index(k)] = x[k];
 }
 
+// Masked lanes are not read, so `p` itself may lie outside of the buffer.
+template <class L, class M>
+SPYRE_INLINE LanesFor<M> load_strided(L lanes, const M* p, i64 stride, const Mask& mask) {
+#if defined(SPYRE_AVX512)
+  if constexpr (sizeof(M) == 4) {
+    if (stride == i64(i32(stride << 5) >> 5)) {  // 16 strides fit 32 bits
+      const i32v offsets = lane_numbers<i32>() * splat<i32>(i32(stride));
+      const u16 bits = u16(lanes.bits & bits_of(mask));
+      return {(typename Register<M, 16>::type)__builtin_ia32_gathersiv16si(
+          Register<i32, 16>::type{}, (const i32*)p, offsets.v, bits, 4)};
+    }
+  }
+#endif
+  return gather(lanes, p, [stride](i64 k) { return k * stride; }, mask);
+}
 template <class L, class M>
 SPYRE_INLINE LanesFor<M> load_strided(L lanes, const M* p, i64 stride) {
-  return gather(lanes, p, [stride](i64 k) { return k * stride; });
+  if constexpr (sizeof(M) == 4) {
+    return load_strided(lanes, p, stride, splat(true));
+  } else {
+    return gather(lanes, p, [stride](i64 k) { return k * stride; });
+  }
 }
 template <class L, class M>
 SPYRE_INLINE void store_strided(L lanes, M* p, i64 stride, const LanesFor<M>& value) {
