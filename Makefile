@@ -1,7 +1,7 @@
 # Not the build system (that is setup.py), only its short commands. `make` lists them.
 #
 # Variables: PYTHON, CXX, VENV, JOBS, TORCH_VERSION, and TORCH_SPEC: what to give `pip install` for
-# torch, for example  TORCH_SPEC="torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
+# torch, for example a wheel file or  TORCH_SPEC="torch==2.13.0 --index-url URL"
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
