@@ -14,7 +14,7 @@ import torch
 from torch._inductor import ir
 from torch._inductor.codegen import wrapper as lines
 
-from ..plan.launch_plan import (
+from spyre_inductor.plan.launch_plan import (
     Argument,
     EnumArgument,
     ExternStep,
@@ -25,6 +25,8 @@ from ..plan.launch_plan import (
     SlotArgument,
     Step,
 )
+
+from .attention_steps import BACKWARD, FORWARD, kept_results, on_cpu_kernel
 
 
 class NotExpressible(Exception):
@@ -85,6 +87,8 @@ def _out_call(builder: Any, node: ir.ExternKernelOut) -> Step:
 
 
 def _functional_call(builder: Any, node: ir.ExternKernelAlloc) -> Step:
+    if node.op_overload in (FORWARD, BACKWARD):
+        return _attention(builder, node)
     operator = _operator(node)
     schema = operator._schema
     returns_alias = any(ret.alias_info is not None for ret in schema.returns)
@@ -98,6 +102,21 @@ def _functional_call(builder: Any, node: ir.ExternKernelAlloc) -> Step:
     if returns_alias or getattr(node, "alias_names", None) or schema.is_mutable:
         raise NotExpressible(f"{operator} returns a view of an argument")
     return _call(builder, operator, args, kwargs, _results(builder, node))
+
+
+def _attention(builder: Any, node: Any) -> Step:
+    operator = node.op_overload
+    values, kwargs = node.unflatten_args(node.inputs, node.constant_args)
+    names = [argument.name for argument in operator._schema.arguments]
+    call = on_cpu_kernel(
+        operator, {**dict(zip(names, values, strict=False)), **node.kwargs, **kwargs}
+    )
+    if call is None:
+        raise NotExpressible(f"{operator} with dropout or a gradient of the mask")
+    # Slots of the results that the CPU's operator lacks stay as they are.
+    results = _results(builder, node)
+    kept = tuple(r for r in results if r.path[0] < kept_results(operator))
+    return _call(builder, call[0], (), call[1], kept)
 
 
 def _results(builder: Any, node: Any) -> tuple[Result, ...]:

@@ -14,7 +14,7 @@ import sympy
 import torch
 from torch._inductor import ir
 from torch._inductor.codegen import wrapper as lines
-from torch._inductor.codegen.common import WorkspaceArg
+from torch._inductor.codegen.common import WorkspaceArg, WorkspaceZeroMode
 from torch._inductor.utils import LineContext, get_dtype_size
 from torch._inductor.virtualized import V
 
@@ -183,8 +183,11 @@ class PlanBuilder:
         ):
             raise NotExpressible(f"{buffer.get_name()} is allocated on {device}")
         if isinstance(buffer, WorkspaceArg):
-            raise NotExpressible(f"workspace {buffer.get_name()}")
-        elems = self.int_expr(V.graph.get_allocation_storage_size(buffer))
+            if buffer.zero_mode is not WorkspaceZeroMode.UNINITIALIZED:
+                raise NotExpressible(f"zeroed workspace {buffer.get_name()}")
+            elems = self.int_expr(buffer.count)
+        else:
+            elems = self.int_expr(V.graph.get_allocation_storage_size(buffer))
         itemsize = get_dtype_size(buffer.get_dtype())
         memory = self._add_memory(
             Memory("temporary", bytes=IntOp("mul", (elems, itemsize)))
@@ -249,8 +252,11 @@ class PlanBuilder:
             self._steps.extend(extern_steps(self, line))
 
     def _skip_text(self, line: Any) -> None:
-        if isinstance(line, str) and line.strip() and not line.lstrip().startswith("#"):
-            raise NotExpressible(f"line {line.strip()!r}")
+        # Results are copied into slots of the planned layout, so nothing is left to assert.
+        skipped = ("#", "assert_alignment(", "assert_size_stride(")
+        text = line.strip() if isinstance(line, str) else ""
+        if text and not text.startswith(skipped):
+            raise NotExpressible(f"line {text!r}")
 
     def add_kernel(
         self, kernel: str, buffers: Sequence[str], scalars: Sequence[Any]
@@ -287,6 +293,12 @@ class PlanBuilder:
     def _derive_size(self, line: Any) -> None:
         self._derived[line.arg.inner] = line.arg.inner_expr.subs(self._derived)
 
+    def _define_sizes(self, line: Any) -> None:
+        if line.unbacked_bindings:
+            raise NotExpressible(
+                f"sizes of {line.output_name} are known only while it runs"
+            )
+
     def _multi_output(self, line: Any) -> None:
         self._slot_of_name(line.result_name)  # made by the extern call that returned it
 
@@ -314,5 +326,6 @@ _HANDLERS: dict[type, Callable[[PlanBuilder, Any], None]] = {
     lines.CommentLine: PlanBuilder._ignore,
     lines.AssertSizeStrideLine: PlanBuilder._ignore,
     lines.SymbolicCallArgLine: PlanBuilder._derive_size,
+    lines.UnbackedSymbolDefsLine: PlanBuilder._define_sizes,
     lines.MultiOutputLine: PlanBuilder._multi_output,
 }

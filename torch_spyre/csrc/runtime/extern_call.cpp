@@ -140,7 +140,9 @@ double ExternCall::estimate_ns(const std::vector<SlotLayout>& layouts) const {
   } else if (starts_with(name_, "aten::convolution")) {
     ns += 2 * numel(0) * numel(1) * kNsPerFlop / 4;
   } else if (starts_with(name_, "aten::_scaled_dot_product")) {
-    ns += 4 * numel(0) * numel(1) / std::max(1.0, last_size(1)) * kNsPerFlop;
+    const auto& keys = layouts[used.at(1)].sizes;
+    if (keys.size() >= 2)
+      ns += 4 * numel(0) * static_cast<double>(keys[keys.size() - 2]) * kNsPerFlop;
   }
   return ns;
 }
