@@ -29,6 +29,8 @@ class LaneAnalysis:
     def __init__(self, plan: kp.KernelPlan) -> None:
         self.plan = plan
         self.values: dict[str, Value] = {}
+        # Results of casts that round a float32 and leave it one.
+        self.rounded_from: dict[str, kp.Cast] = {}
         self.lanes_reduce = plan.lane_axis in {
             axis.name for axis in plan.reduction_axes
         }
@@ -87,8 +89,15 @@ class LaneAnalysis:
             varying = varying or self._any_varying((op.mask,))
             self._define(op.result, op.dtype, varying, stage)
         elif not isinstance(op, (kp.CheckBounds, kp.Assert, kp.Store)):
+            if isinstance(op, kp.Cast):
+                self._note_rounding(op)
             varying = self._any_varying(_operands(op))
             self._define(op.result, op.dtype, varying, stage)
+
+    def _note_rounding(self, op: kp.Cast) -> None:
+        keeps_type = not op.bitcast and self.value(op.value).dtype == op.dtype
+        if keeps_type and op.rounds_to is not None:
+            self.rounded_from[op.result] = op
 
     def _visit_reduce(self, op: kp.Reduce, stage: int) -> None:
         varying = False

@@ -155,7 +155,7 @@ class OperationRenderer:
             self._store_lanes(op, address)
 
     def _store_lanes(self, op: kp.Store, address: str) -> None:
-        value = self.operand(op.value, True)
+        value = self.operand(self._unrounded(op), True)
         stride = self._lane_stride(op.index)
         if stride == 1 and self._passes_caches(op.buffer):
             self.headers.add("stream.h")
@@ -170,6 +170,15 @@ class OperationRenderer:
         else:
             index = self.lane_function(op.index)
             self.lines.add(f"scatter(lanes, {op.buffer}, {index}, {value});")
+
+    def _unrounded(self, op: kp.Store) -> str:
+        """The stored value, before a rounding that the store itself repeats."""
+        source = self.analysis.rounded_from.get(op.value)
+        memory = self.analysis.memory_dtype(op.buffer)
+        if source is None or source.rounds_to != memory:
+            return op.value
+        visible = self.analysis.value(source.value).stage == self.stage
+        return source.value if visible else op.value
 
     def _passes_caches(self, buffer: str) -> bool:
         """Whether an output is larger than what the next kernel could find in a cache."""

@@ -82,8 +82,8 @@ struct MomentsAcross {
     mean_ = fold<Sum>(sum) / weight_;
     const V centre = splat(mean_);
     V deviation = tails.mean - centre;
-    V spread = where(tails.weight != splat(T(0)),
-                     tails.m2 + deviation * deviation * tails.weight, splat(T(0)));
+    V spread = where(tails.weight != splat(T(0)), tails.m2 + deviation * deviation * tails.weight,
+                     splat(T(0)));
     for (int i = 0; i < kParts; ++i) {
       deviation = (firsts[i] - centre) + means[i];
       spread = spread + where(splat(counts[i] != T(0)),

@@ -132,7 +132,11 @@ SPYRE_INLINE Vec<typename Memory<M>::Raw> narrow(
 // The value after a trip through memory type M: what a rounding cast gives.
 template <class M>
 SPYRE_INLINE f32v round_to(const f32v& x) {
-  return widen<M>(narrow<M>(x));
+  if constexpr (__is_same(M, bf16)) {
+    return bitcast<f32>(round_bits_bf16(x) << splat<u32>(16));  // it never leaves its lane
+  } else {
+    return widen<M>(narrow<M>(x));
+  }
 }
 template <class M>
 SPYRE_INLINE f32 round_to(f32 x) {

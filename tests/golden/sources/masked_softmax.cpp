@@ -60,7 +60,7 @@ SPYRE_KERNEL(spyre_fused__softmax_masked_fill_0) {
       const f32v tmp9 = load(lanes, tmp9_lx + r0);
       const f32v tmp11 = tmp9 / splat(tmp10);
       const f32v tmp12 = round_to<f16>(tmp11);
-      store(lanes, out_ptr3 + (r0 + 1000 * x0), tmp12);
+      store(lanes, out_ptr3 + (r0 + 1000 * x0), tmp11);
     });
   }
 }

@@ -31,6 +31,6 @@ SPYRE_KERNEL(spyre_fused_silu_0) {
     const f32v tmp4 = tmp2 + splat(tmp3);
     const f32v tmp5 = tmp0 / tmp4;
     const f32v tmp6 = round_to<f16>(tmp5);
-    store(lanes, out_ptr0 + x0, tmp6);
+    store(lanes, out_ptr0 + x0, tmp5);
   });
 }
