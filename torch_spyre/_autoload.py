@@ -20,10 +20,11 @@ def autoload() -> None:
     import torch
 
     torch.utils.rename_privateuse1_backend(DEVICE_NAME)
-    from torch_spyre import device_module, tensor_exchange
+    from torch_spyre import _compile_hook, device_module, tensor_exchange
 
     torch._register_device_module(DEVICE_NAME, device_module)
     for name in _SUBMODULES:
         sys.modules[f"torch.{DEVICE_NAME}.{name}"] = sys.modules[f"torch_spyre.{name}"]
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     tensor_exchange.register()
+    _compile_hook.watch_dynamo()

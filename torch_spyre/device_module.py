@@ -30,6 +30,9 @@ from torch_spyre.random import _get_rng_state_offset, _set_rng_state_offset  # n
 from torch_spyre.streams import *  # noqa: F403
 from torch_spyre.streams import _set_stream_by_id  # noqa: F401
 
+# Every error of the device; carries CUDA's numbers in `error_code` where one fits.
+SpyreError = torch.AcceleratorError
+
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
     """The dtypes that torch.autocast("spyre") may cast to; the first is its default."""

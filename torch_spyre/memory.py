@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from typing_extensions import deprecated
 
 from torch_spyre import _C
 from torch_spyre.devices import Device, _get_device_index
@@ -38,9 +39,11 @@ __all__ = [
     "host_memory_stats",
     "host_memory_stats_as_nested_dict",
     "max_memory_allocated",
+    "max_memory_cached",
     "max_memory_reserved",
     "mem_get_info",
     "memory_allocated",
+    "memory_cached",
     "memory_reserved",
     "memory_snapshot",
     "memory_stats",
@@ -48,6 +51,8 @@ __all__ = [
     "memory_summary",
     "reset_accumulated_host_memory_stats",
     "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
     "reset_peak_host_memory_stats",
     "reset_peak_memory_stats",
     "set_per_process_memory_fraction",
@@ -98,6 +103,44 @@ def memory_reserved(device: Device = None) -> int:
 def max_memory_reserved(device: Device = None) -> int:
     """Peak of memory_reserved() since start or reset_peak_memory_stats()."""
     return memory_stats(device).get("reserved_bytes.all.peak", 0)
+
+
+@deprecated(
+    "torch.spyre.memory_cached has been renamed to torch.spyre.memory_reserved",
+    category=FutureWarning,
+)
+def memory_cached(device: Device = None) -> int:
+    """Deprecated name of memory_reserved()."""
+    return memory_reserved(device)
+
+
+@deprecated(
+    "torch.spyre.max_memory_cached has been renamed to torch.spyre.max_memory_reserved",
+    category=FutureWarning,
+)
+def max_memory_cached(device: Device = None) -> int:
+    """Deprecated name of max_memory_reserved()."""
+    return max_memory_reserved(device)
+
+
+@deprecated(
+    "torch.spyre.reset_max_memory_allocated now calls reset_peak_memory_stats, which "
+    "resets all peaks",
+    category=FutureWarning,
+)
+def reset_max_memory_allocated(device: Device = None) -> None:
+    """Deprecated name of reset_peak_memory_stats()."""
+    reset_peak_memory_stats(device)
+
+
+@deprecated(
+    "torch.spyre.reset_max_memory_cached now calls reset_peak_memory_stats, which "
+    "resets all peaks",
+    category=FutureWarning,
+)
+def reset_max_memory_cached(device: Device = None) -> None:
+    """Deprecated name of reset_peak_memory_stats()."""
+    reset_peak_memory_stats(device)
 
 
 def reset_peak_memory_stats(device: Device = None) -> None:

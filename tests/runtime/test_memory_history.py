@@ -105,7 +105,7 @@ def test_memory_viz_reads_a_dumped_snapshot(tmp_path: Path) -> None:
     spyre.memory._dump_snapshot(str(path))
     snapshot = pickle.loads(path.read_bytes())
     assert "Summary of segments" in _memory_viz.segsum(snapshot)
-    assert "alloc" in _memory_viz.trace(snapshot)
+    assert "[0:3.0MiB]" in _memory_viz.trace(snapshot)
     assert "allocate_here" in _memory_viz.memory(snapshot)
     assert kept.nbytes == NBYTES
 

@@ -4,12 +4,16 @@
 #include <ATen/core/List.h>
 #include <ATen/core/stack.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "aten/capture.h"
 #include "aten/cpu_alias.h"
 #include "aten/device_check.h"
 #include "aten/execution.h"
+#include "device/graph.h"
+#include "runtime/capture.h"
 #include "runtime/generator.h"
 
 namespace spyre::aten {
@@ -187,6 +191,12 @@ bool outputs_fit(const OperatorRecord& record, const AliasSet& aliases, const St
   return true;
 }
 
+bool returns_only_arguments(const c10::OperatorHandle& op) {
+  const auto& results = op.schema().returns();
+  return std::all_of(results.begin(), results.end(),
+                     [](const c10::Argument& result) { return result.alias_info() != nullptr; });
+}
+
 // The results of an operator that only writes its arguments are those arguments.
 void return_written_arguments(const c10::OperatorHandle& op, const Stack& originals, Stack* stack) {
   const auto& schema = op.schema();
@@ -263,7 +273,7 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
   // AliasSet keeps each original alive: the stack may have held its last reference.
   const bool may_queue = record.queueable;
   Call call(may_queue ? Ownership::kBorrowPool : Ownership::kOwn);
-  const Stack originals = may_queue ? arguments : Stack();
+  const Stack originals = may_queue || runtime::any_capture() ? arguments : Stack();
   check_devices(record, arguments);
   for (c10::IValue& value : arguments) {
     alias_value(call, value);
@@ -282,6 +292,15 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
     record.queued.fetch_add(1, std::memory_order_relaxed);
     queue_call(op, record, key, stream, arguments);
     return_written_arguments(op, originals, stack);
+    return;
+  }
+  if (runtime::any_capture() && device::is_capturing(stream)) {
+    if (returns_only_arguments(op) && !record.outputs_may_resize) {
+      queue_call(op, record, key, stream, arguments);
+      return_written_arguments(op, originals, stack);
+    } else {
+      capture_call(op, record, key, stream, call.device, originals, std::move(arguments), stack);
+    }
     return;
   }
   (small ? record.inlined : record.waited).fetch_add(1, std::memory_order_relaxed);

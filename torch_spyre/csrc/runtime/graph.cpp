@@ -6,6 +6,7 @@
 
 #include "device/allocator.h"
 #include "device/graph.h"
+#include "runtime/capture.h"
 #include "runtime/registration.h"
 #include "runtime/stream.h"
 
@@ -31,8 +32,9 @@ class GraphImpl final : public at::GraphImplInterface {
                 "it's ok to replay them on the default stream.)");
     pool_ = pool.first == 0 && pool.second == 0 ? at::MempoolId_t(device::new_mempool_id()) : pool;
     auto& allocator = device::CachingAllocator::of(stream.device);
-    allocator.begin_allocate_to_pool(pool_, [id = stream.id](device::StreamId candidate) {
-      return candidate == id;
+    allocator.begin_allocate_to_pool(pool_, [stream](device::StreamId candidate) {
+      // Streams that joined the capture through events belong to it.
+      return candidate == stream.id || device::is_capturing({stream.device, candidate});
     });
     const device::Status status = graph_.capture_begin(stream, pool_);
     if (!status.is_ok()) {
@@ -42,6 +44,7 @@ class GraphImpl final : public at::GraphImplInterface {
     }
     stream_ = stream;
     state_ = State::kCapturing;
+    g_captures.fetch_add(1);
   }
 
   void capture_end() override {
@@ -50,6 +53,7 @@ class GraphImpl final : public at::GraphImplInterface {
     TORCH_CHECK(current_stream() == stream_, "Capture must end on the same stream it began on.");
     device::CachingAllocator::of(stream_.device).end_allocate_to_pool(pool_);
     state_ = State::kCaptured;
+    g_captures.fetch_sub(1);
     const device::Status status = graph_.capture_end();
     if (!status.is_ok()) {
       release();
@@ -99,6 +103,7 @@ class GraphImpl final : public at::GraphImplInterface {
     }
     auto& allocator = device::CachingAllocator::of(stream_.device);
     if (state_ == State::kCapturing) {
+      g_captures.fetch_sub(1);
       allocator.end_allocate_to_pool(pool_);
     }
     graph_.reset();
