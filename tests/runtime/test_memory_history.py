@@ -106,7 +106,8 @@ def test_memory_viz_reads_a_dumped_snapshot(tmp_path: Path) -> None:
     snapshot = pickle.loads(path.read_bytes())
     assert "Summary of segments" in _memory_viz.segsum(snapshot)
     assert "[0:3.0MiB]" in _memory_viz.trace(snapshot)
-    assert "allocate_here" in _memory_viz.memory(snapshot)
+    assert "<html" in _memory_viz.trace_plot(snapshot)
+    assert "<html" in _memory_viz.segment_plot(snapshot)
     assert kept.nbytes == NBYTES
 
 
