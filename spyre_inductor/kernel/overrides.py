@@ -199,11 +199,12 @@ class SpyreOverrides(OpOverrides):
         use_compute_types: bool = True,
     ) -> SpyreCSEVariable:
         target = compute_dtype(dtype)
+        if src_dtype in NARROW_FLOATS and not target.is_floating_point:
+            # Truncation sees what eager mode would have stored.
+            x = _rounded(x, src_dtype)
         value = V.kernel.convert(x, target)
         if dtype in NARROW_FLOATS and src_dtype != dtype:
-            name = dtype_name(dtype)
-            op = Cast("", value.name, dtype_name(target), rounds_to=name)
-            return V.kernel.record(op, target)
+            return _rounded(value, dtype)
         return value
 
     @staticmethod
@@ -277,6 +278,17 @@ class SpyreOverrides(OpOverrides):
     @staticmethod
     def randint64(seed: Any, offset: Any, low: Any, high: Any) -> SpyreCSEVariable:
         return _random("randint64", (seed, offset, low, high), torch.int64)
+
+
+def _rounded(x: SpyreCSEVariable, dtype: torch.dtype) -> SpyreCSEVariable:
+    """`x` rounded to the narrow float `dtype`, as float32."""
+    value = V.kernel.as_dtype(x, torch.float32)
+    if value.exact_in == dtype:
+        return value
+    op = Cast("", value.name, "float32", rounds_to=dtype_name(dtype))
+    result = V.kernel.record(op, torch.float32)
+    result.exact_in = dtype
+    return result
 
 
 def _is_integral(x: Any) -> bool:

@@ -223,7 +223,8 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
         return self.record(Cast("", value.name, dtype_name(dtype)), dtype, bounds)
 
     def load(self, name: str, index: sympy.Expr) -> SpyreCSEVariable:
-        dtype = compute_dtype(V.graph.get_dtype(name))
+        memory = V.graph.get_dtype(name)
+        dtype = compute_dtype(memory)
         index = self.prepare_indexing(index)
         mask = None if self._load_mask is None else self._load_mask.name
         staged = self.staging.value_of(name, index) if mask is None else None
@@ -231,7 +232,9 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
             return self.as_dtype(staged, dtype)
         buffer = self.args.input(name)
         op = Load("", buffer, index, dtype_name(dtype), mask=mask)
-        return self.record(op, dtype, pinned=self.recorder.was_stored_here(buffer))
+        value = self.record(op, dtype, pinned=self.recorder.was_stored_here(buffer))
+        value.exact_in = memory
+        return value
 
     def store(
         self, name: str, index: sympy.Expr, value: CSEVariable, mode: Any = None

@@ -35,6 +35,8 @@ class SpyreCSEVariable(CSEVariable):
     ) -> None:
         super().__init__(name, bounds, dtype, ())
         self.place = place
+        # The narrow float that holds the value exactly: it was loaded as, or rounded to that type.
+        self.exact_in: torch.dtype | None = None
         # The Python number, when the value is a literal.
         self.literal: bool | int | float | None = None
 

@@ -109,6 +109,10 @@ CASES = {
         _INTS,
     ),
     "half": (lambda a: (a.exp(), a + a, a * 0.1), _X.half()),
+    "truncation_of_rounded": (
+        lambda a: ((a * 100).to(torch.int32), (a * 100 > 7).to(torch.int8)),
+        torch.randn(200).bfloat16(),
+    ),
     "uint16": (
         lambda a, b: (a & b, a == b),
         _BYTES.to(torch.uint16),

@@ -58,7 +58,7 @@ SPYRE_INLINE u8 narrow_f8(f32 x) {
   }
   if (F::kFnuz) return result > 0x7f ? kNan : result == 0 ? u8(0) : u8(sign | result);
   if (__is_same(M, f8e5m2)) return u8(sign | (result > 0x7c ? 0x7c : result));
-  return u8(sign | (result > 0x7f ? 0x7f : result));
+  return u8(sign | (result > 0x7e ? 0x7e : result));  // torch saturates to 448
 }
 
 // A power of two without sign; 255 is NaN, 0 is 2^-127.
