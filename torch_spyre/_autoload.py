@@ -20,11 +20,15 @@ def autoload() -> None:
     import torch
 
     torch.utils.rename_privateuse1_backend(DEVICE_NAME)
-    from torch_spyre import _compile_hook, device_module, tensor_exchange
+    from torch_spyre import _compile_hook, device_module, devices, tensor_exchange
 
     torch._register_device_module(DEVICE_NAME, device_module)
     for name in _SUBMODULES:
         sys.modules[f"torch.{DEVICE_NAME}.{name}"] = sys.modules[f"torch_spyre.{name}"]
+    device_module._utils = (
+        devices  # third-party code takes _get_device_index from there
+    )
+    sys.modules[f"torch.{DEVICE_NAME}._utils"] = devices
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     tensor_exchange.register()
     _compile_hook.watch_dynamo()
