@@ -163,3 +163,22 @@ TEST(a_graph_that_goes_away_ends_its_capture) {
   CHECK(!is_capturing(stream.ref));
   CHECK(is_idle(stream.ref));
 }
+
+TEST(memory_that_a_capture_uses_returns_after_the_capture) {
+  OwnStream stream;
+  CachingAllocator& allocator = CachingAllocator::of(0);
+  void *used = nullptr, *other = nullptr, *again = nullptr;
+  CHECK_OK(allocator.allocate(3000, 0, &used));
+  Graph graph;
+  CHECK_OK(graph.capture_begin(stream.ref, {0, 0}));
+  allocator.record_stream(used, stream.ref);
+  allocator.free(used);
+  CHECK_OK(allocator.allocate(3000, 0, &other));
+  CHECK(other != used);
+  CHECK_OK(graph.capture_end());
+  CHECK_OK(allocator.allocate(3000, 0, &again));
+  CHECK(again == used);
+  allocator.free(other);
+  allocator.free(again);
+  CHECK_OK(allocator.empty_cache());
+}

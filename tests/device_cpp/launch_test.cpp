@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "check.h"
+#include "child.h"
 #include "gate.h"
 
 using namespace spyre::device;
@@ -87,7 +88,9 @@ TEST(every_core_is_called_once) {
   }
 }
 
-TEST(a_plan_is_one_region_whose_steps_see_each_others_results) {
+namespace {
+
+void check_long_plan() {
   std::vector<long long> a(kElems), b(kElems), expected(kElems);
   std::iota(a.begin(), a.end(), 0);
   void* buffers[] = {a.data(), b.data()};
@@ -101,6 +104,23 @@ TEST(a_plan_is_one_region_whose_steps_see_each_others_results) {
   for (int i = 0; i < kElems; ++i) expected[i] = i + 50 * (3 + 5);
   CHECK_OK(run_on_card(steps, buffers, scalars));
   CHECK(a == expected);
+}
+
+}  // namespace
+
+TEST(a_plan_is_one_region_whose_steps_see_each_others_results) { check_long_plan(); }
+
+CHILD(long_plan) {
+  check_long_plan();
+  return check::failures();
+}
+
+TEST(a_plan_runs_on_teams_of_any_size) {
+  for (const char* threads : {"SPYRE_NUM_THREADS=1", "SPYRE_NUM_THREADS=7"}) {
+    const child::Result result = child::run("long_plan", {threads});
+    CHECK_EQ(result.status, 0);
+    CHECK_EQ(result.output, "");
+  }
 }
 
 TEST(a_barrier_left_out_between_single_core_steps_is_still_honoured) {

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "child.h"
 #include "device/allocator.h"
+#include "device/engine_start.h"
 #include "device/event.h"
 #include "device/pinned.h"
 #include "device/properties.h"
@@ -143,6 +144,27 @@ CHILD(use_in_a_late_destructor) {
 
 TEST(late_destructors_find_a_stopped_but_valid_device) {
   const child::Result result = child::run("use_in_a_late_destructor");
+  CHECK_EQ(result.status, 0);
+  CHECK_EQ(result.output, "");
+}
+
+namespace {
+std::atomic<int> engines_started{0};
+}
+
+CHILD(engine_start_hook) {
+  set_engine_start_hook([] { ++engines_started; });
+  for (int i = 0; i < 3; ++i) {
+    CHECK_OK(enqueue({0, kDefaultStream}, [] {}));
+    CHECK_OK(enqueue({0, kDefaultStream}, [] {}, Engine::kDma));
+  }
+  CHECK_OK(synchronize({0, kDefaultStream}));
+  CHECK_EQ(engines_started.load(), 2);
+  return check::failures();
+}
+
+TEST(the_start_hook_runs_once_on_each_engine) {
+  const child::Result result = child::run("engine_start_hook");
   CHECK_EQ(result.status, 0);
   CHECK_EQ(result.output, "");
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "activity.h"
+#include "engine_start.h"
 #include "fork_guard.h"
 #include "futex.h"
 #include "options.h"
@@ -31,6 +32,8 @@ constexpr auto kExitGrace = std::chrono::seconds(5);
 std::atomic<bool> stopped{false};
 std::atomic<int> running_engines{0};
 std::once_flag exit_once;
+
+std::atomic<void (*)()> start_hook{nullptr};
 
 thread_local bool is_engine = false;
 thread_local StreamState* current = nullptr;
@@ -135,8 +138,10 @@ void engine_main(Card& card, Engine engine) {
   const std::string name =
       "spyre" + std::to_string(card.device) + (engine == Engine::kCompute ? "-compute" : "-dma");
   pthread_setname_np(pthread_self(), name.c_str());
-  // Also bounds the teams of operators that run here: one team, one size.
-  omp_set_num_threads(engine == Engine::kCompute ? options().num_threads : 1);
+  // One size for the teams of plans and of operators: a team that changes its size is made anew.
+  if (auto hook = start_hook.load(std::memory_order_acquire)) hook();
+  const int threads = engine == Engine::kCompute ? options().num_threads : 1;
+  if (threads > 0) omp_set_num_threads(threads);
 
   EngineQueue& queue = card.engines[static_cast<int>(engine)];
   std::unique_lock lock(card.mutex);
@@ -185,6 +190,8 @@ Status start_engine(Card& card, Engine engine) {
   queue.started.store(true, std::memory_order_release);
   return Status::ok();
 }
+
+void set_engine_start_hook(void (*hook)()) { start_hook.store(hook, std::memory_order_release); }
 
 bool on_engine_thread() { return is_engine; }
 StreamState* running_stream() { return current; }

@@ -180,7 +180,8 @@ Status run_steps(const std::vector<KernelStep>& steps, void* const* buffers,
   thread_local Scratch scratch;
   prepare(steps, buffers, scalars, scratch);
   Failure failure;
-  const bool team = parallel && team_size() > 1 &&
+  const int threads = omp_get_max_threads();  // of the calling thread, as ATen's regions here
+  const bool team = parallel && threads > 1 &&
                     std::any_of(steps.begin(), steps.end(),
                                 [](const KernelStep& step) { return step.cores > 1; });
   if (!team) {
@@ -188,9 +189,9 @@ Status run_steps(const std::vector<KernelStep>& steps, void* const* buffers,
   } else {
     mark_waits(steps, scratch.steps);
     Scratch& shared = scratch;  // the caller's, not each team thread's own
-    shared.schedule.reset(team_size());
+    shared.schedule.reset(threads);
     happens_before(&shared.schedule);
-#pragma omp parallel num_threads(team_size())
+#pragma omp parallel
     run_team_thread(shared, omp_get_thread_num(), omp_get_num_threads(), failure);
     happens_after(&shared.schedule);
   }
@@ -200,6 +201,9 @@ Status run_steps(const std::vector<KernelStep>& steps, void* const* buffers,
   return fault(steps[index], scratch.errors[index], failure);
 }
 
-int team_size() { return options().num_threads; }
+int team_size() {
+  const int chosen = options().num_threads;
+  return chosen > 0 ? chosen : omp_get_num_procs();
+}
 
 }  // namespace spyre::device

@@ -9,7 +9,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 
 namespace spyre::device {
 namespace {
@@ -138,8 +137,7 @@ Options read_options() {
   result.memory_bytes = bytes("SPYRE_MEMORY_BYTES", fallback & ~((std::size_t{2} << 20) - 1));
   result.launch_blocking = flag("SPYRE_LAUNCH_BLOCKING");
   result.poison_freed_memory = flag("SPYRE_POISON_FREED_MEMORY");
-  const int host_cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  result.num_threads = static_cast<int>(integer("SPYRE_NUM_THREADS", host_cores, 1, 1024));
+  result.num_threads = static_cast<int>(integer("SPYRE_NUM_THREADS", 0, 1, 1024));
   result.queue_limit = static_cast<std::size_t>(integer("SPYRE_QUEUE_LIMIT", 4096, 1, 1 << 20));
   return result;
 }

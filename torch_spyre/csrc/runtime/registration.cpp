@@ -1,5 +1,8 @@
 #include "runtime/registration.h"
 
+#include <ATen/Parallel.h>
+
+#include "device/engine_start.h"
 #include "runtime/allocator.h"
 #include "runtime/host_allocator.h"
 
@@ -11,6 +14,8 @@ void register_runtime() {
   register_guard();
   register_hooks();
   register_graph();
+  // ATen sizes a thread's teams at its first parallel operator; plans must find the same size.
+  device::set_engine_start_hook([] { (void)at::get_num_threads(); });
 }
 
 }  // namespace spyre::runtime
