@@ -13,7 +13,7 @@ from spyre_inductor.errors import PlanError
 from spyre_inductor.plan import kernel_plan as kp
 from spyre_inductor.plan.expr import IntExpr
 
-from .index_text import factor_text, index_text, product
+from .index_text import affine_stride, factor_text, index_text, product
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,8 @@ def _divided_levels(
         ),
     ]
     last = prefix[-1]
+    if not rest and _reads_across(plan, prefix):
+        return [*levels, *_grouped_runs(prefix, plan.lane_axis)]
     if len(prefix) == 1:
         begin, end = "slice.begin", "slice.end"
     else:
@@ -100,14 +102,46 @@ def _divided_levels(
     return [*levels, *inner, _loop(last.name, begin, end, plan.lane_axis, by_columns)]
 
 
-def _decode(axes: tuple[kp.Axis, ...]) -> list[str]:
-    """Positions of `axes` from run.outer, row-major."""
+def _reads_across(plan: kp.KernelPlan, prefix: tuple[kp.Axis, ...]) -> bool:
+    """Whether neighbours in memory lie along the axis next to the lane axis: a transposition."""
+    if plan.reduction_axes or len(prefix) < 2 or prefix[-1].name != plan.lane_axis:
+        return False
+    lane, beside = prefix[-1].name, prefix[-2].name
+    indices = [
+        op.index
+        for stage in plan.stages
+        for op in stage.ops
+        if isinstance(op, (kp.Load, kp.Store))
+    ]
+    return any(
+        affine_stride(index, beside) == 1 and affine_stride(index, lane) not in (0, 1)
+        for index in indices
+    )
+
+
+def _grouped_runs(
+    prefix: tuple[kp.Axis, ...], lane: str | None
+) -> list[tuple[str, str]]:
+    """A few rows together, lanes outside: each line read across is used for all rows."""
+    last = prefix[-1]
+    head = f"for_run_groups(slice, {index_text(last.extent)}, "
+    step = "[&](i64 first, i64 last, i64 begin, i64 end) SPYRE_STEP {"
+    return [
+        (head + step, "});"),
+        _loop(last.name, "begin", "end", lane),
+        ("for (i64 outer = first; outer < last; ++outer) {", "}"),
+        *((line, "") for line in _decode(prefix[:-1], "outer")),
+    ]
+
+
+def _decode(axes: tuple[kp.Axis, ...], outer: str = "run.outer") -> list[str]:
+    """Positions of `axes` from the number `outer` of their row-major point."""
     if len(axes) == 1:
-        return [f"const i64 {axes[0].name} = run.outer;"]
+        return [f"const i64 {axes[0].name} = {outer};"]
     lines = []
     inner: IntExpr = 1
     for axis in reversed(axes):
-        value = "run.outer" if inner == 1 else f"run.outer / {factor_text(inner)}"
+        value = outer if inner == 1 else f"{outer} / {factor_text(inner)}"
         if axis is not axes[0]:
             value = f"{value} % {factor_text(axis.extent)}"
         lines.append(f"const i64 {axis.name} = {value};")

@@ -10,7 +10,13 @@ from tests.support.rendered_backend import check_rendered
 CASES = {**test_pointwise_meaning.CASES, **test_reduction_meaning.CASES}
 
 
-@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize(
+    "dynamic",
+    [
+        pytest.param(False, id="static"),
+        pytest.param(True, id="dynamic", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name", CASES)
 def test_rendered_graph_equals_eager(name: str, dynamic: bool) -> None:
     function, *inputs = CASES[name]

@@ -80,6 +80,26 @@ struct LxHeap {
                                  ? __builtin_alloca_with_align((COUNT) * sizeof(TYPE) + 64, 512) \
                                  : NAME##_heap.take((COUNT) * sizeof(TYPE)))
 
+// As for_runs, but up to kRunGroup consecutive rows that share [begin, end) come together:
+// step(first, last, begin, end) with first <= outer < last.
+inline constexpr i64 kRunGroup = 16;
+template <class F>
+SPYRE_INLINE void for_run_groups(Slice slice, i64 extent, F step) {
+  if (extent <= 0) return;
+  for (i64 point = slice.begin; point < slice.end;) {
+    const i64 outer = point / extent, begin = point % extent;
+    const i64 whole = begin == 0 ? least((slice.end - point) / extent, kRunGroup) : 0;
+    if (whole > 0) {
+      step(outer, outer + whole, i64(0), extent);
+      point += whole * extent;
+    } else {
+      const i64 end = least(begin + (slice.end - point), extent);
+      step(outer, outer + 1, begin, end);
+      point += end - begin;
+    }
+  }
+}
+
 SPYRE_INLINE Tail tail(i64 count) { return {int(count), u32((u64(1) << count) - 1)}; }
 
 // step(lanes, first) for [begin, end), 16 points at a time.

@@ -23,13 +23,15 @@ SPYRE_KERNEL(spyre_fused_add_t_0) {
 
   // Cores: x0 * x1, in units of 32.
   const Slice slice = core_slice(3072, 32, core, cores);
-  for_runs(slice, 48, [&](Run run) SPYRE_STEP {
-    const i64 x0 = run.outer;
-    for_lanes(run.begin, run.end, [&](auto lanes, i64 x1) SPYRE_STEP {
-      const f32v tmp0 = load(lanes, in_ptr0 + (x1 + 48 * x0));
-      const f32v tmp1 = load_strided(lanes, in_ptr1 + (x0 + 64 * x1), 64);
-      const f32v tmp2 = tmp0 + tmp1;
-      store(lanes, out_ptr0 + (x1 + 48 * x0), tmp2);
+  for_run_groups(slice, 48, [&](i64 first, i64 last, i64 begin, i64 end) SPYRE_STEP {
+    for_lanes(begin, end, [&](auto lanes, i64 x1) SPYRE_STEP {
+      for (i64 outer = first; outer < last; ++outer) {
+        const i64 x0 = outer;
+        const f32v tmp0 = load(lanes, in_ptr0 + (x1 + 48 * x0));
+        const f32v tmp1 = load_strided(lanes, in_ptr1 + (x0 + 64 * x1), 64);
+        const f32v tmp2 = tmp0 + tmp1;
+        store(lanes, out_ptr0 + (x1 + 48 * x0), tmp2);
+      }
     });
   });
 }

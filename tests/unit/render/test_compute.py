@@ -206,13 +206,31 @@ def _assert_close(
         assert worst.max(initial=0) <= 0, (op, got[finite][worst.argmax()])
 
 
-@pytest.mark.parametrize("lanes", [True, False], ids=["lanes", "scalar"])
+_QUICK = [
+    *(("native", dtype, True) for dtype in (*FLOATS, "int64", "uint8", "bool")),
+    ("native", "float32", False),
+    ("avx2", "float32", True),
+]
+_EVERY = [
+    *(
+        ("native", dtype, lanes)
+        for dtype in (*FLOATS, *INTEGERS, "bool")
+        for lanes in (True, False)
+    ),
+    *(("avx2", dtype, True) for dtype in ("float32", "float64", "int8", "int64")),
+    *(("scalar", dtype, True) for dtype in ("float32", "uint32")),
+]
+
+
 @pytest.mark.parametrize(
-    ("isa", "dtype"),
+    ("isa", "dtype", "lanes"),
     [
-        *(("native", dtype) for dtype in (*FLOATS, *INTEGERS, "bool")),
-        *(("avx2", dtype) for dtype in ("float32", "int8", "int64")),
-        *(("scalar", dtype) for dtype in ("float32", "uint32")),
+        *_QUICK,
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in _EVERY
+            if case not in _QUICK
+        ),
     ],
 )
 def test_every_operator(dtype: str, isa: str, lanes: bool) -> None:
