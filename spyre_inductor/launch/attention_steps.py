@@ -30,6 +30,7 @@ def on_cpu_kernel(
     if args.get("dropout_p"):
         return None
     if operator is FORWARD:
+        names: tuple[str, ...]
         names = ("query", "key", "value", "dropout_p", "is_causal", "scale")
         given = {name: args[name] for name in names if name in args}
         return _CPU_FORWARD, {**given, "attn_mask": args.get("attn_bias")}

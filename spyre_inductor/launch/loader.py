@@ -16,7 +16,7 @@ import torch
 from torch._inductor.async_compile import get_compile_threads
 from torch._inductor.codecache import LambdaFuture
 
-from torch_spyre import _C  # type: ignore[attr-defined]
+from torch_spyre import _C
 
 from .. import config
 from ..debug.graph_folder import write_stage
