@@ -10,10 +10,12 @@ from setuptools import setup
 
 # A broken build of this very package must not keep torch from loading for the next one.
 os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
-from torch.utils.cpp_extension import BuildExtension, CppExtension
+from torch.utils.cpp_extension import BuildExtension, CppExtension, include_paths
 
 CSRC = Path("torch_spyre/csrc")
 INCLUDE = Path("torch_spyre/include")
+# The profiler's headers include each other by bare name.
+KINETO = Path(include_paths()[0]) / "kineto"
 
 
 def require_compiler() -> None:
@@ -39,7 +41,7 @@ setup(
         CppExtension(
             name="torch_spyre._C",
             sources=sorted(str(path) for path in CSRC.rglob("*.cpp")),
-            include_dirs=[str(CSRC.resolve()), str(INCLUDE.resolve())],
+            include_dirs=[str(CSRC.resolve()), str(INCLUDE.resolve()), str(KINETO)],
             extra_compile_args=[
                 "-std=c++20",
                 "-O2",

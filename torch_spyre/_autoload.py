@@ -20,7 +20,13 @@ def autoload() -> None:
     import torch
 
     torch.utils.rename_privateuse1_backend(DEVICE_NAME)
-    from torch_spyre import _compile_hook, device_module, devices, tensor_exchange
+    from torch_spyre import (
+        _compile_hook,
+        device_module,
+        devices,
+        multiprocessing,
+        tensor_exchange,
+    )
 
     torch._register_device_module(DEVICE_NAME, device_module)
     for name in _SUBMODULES:
@@ -31,4 +37,5 @@ def autoload() -> None:
     sys.modules[f"torch.{DEVICE_NAME}._utils"] = devices
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     tensor_exchange.register()
+    multiprocessing.register()
     _compile_hook.watch_dynamo()

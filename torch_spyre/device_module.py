@@ -25,6 +25,7 @@ from torch_spyre.memory import (  # noqa: F401
     _record_memory_history,
     _snapshot,
 )
+from torch_spyre.multiprocessing import ipc_collect  # noqa: F401
 from torch_spyre.random import *  # noqa: F403
 from torch_spyre.random import _get_rng_state_offset, _set_rng_state_offset  # noqa: F401
 from torch_spyre.streams import *  # noqa: F403

@@ -4,16 +4,19 @@
 // cost 300-400 us a kernel); parallel ATen code runs on the card's executor only.
 #pragma once
 #include <ATen/Parallel.h>
+#include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/Exception.h>
 #include <omp.h>
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "device/activity.h"
 #include "device/stream.h"
 #include "runtime/stream.h"
 
@@ -39,15 +42,20 @@ class SingleThreadScope {
   int threads_;
 };
 
-// CPU kernels called on aliases must not meet autograd again: it ran above the device's kernels.
+// CPU kernels called on aliases must not meet autograd again: it ran above the device's kernels. A
+// device profile must not show the operators that a kernel is made of: it shows the kernel.
 class BelowAutograd {
  public:
   BelowAutograd()
       : guard_(c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset) {
+    if (device::activity_enabled()) [[unlikely]] {
+      hidden_.emplace();
+    }
   }
 
  private:
   c10::impl::ExcludeDispatchKeyGuard guard_;
+  std::optional<at::DisableRecordFunctionGuard> hidden_;
 };
 
 // Runs `fn` as queued work does: below autograd, C++ exceptions turned into a Status.
@@ -85,6 +93,7 @@ void run_and_wait(device::StreamRef stream, const std::string& name, bool small,
     runtime::synchronize(stream);
   }
   if (small) {
+    const device::InlineActivity activity(stream, device::Engine::kCompute, name.c_str());
     BelowAutograd guard;
     SingleThreadScope threads;
     fn();
@@ -114,6 +123,7 @@ void run_and_wait(device::StreamRef stream, const std::string& name, bool small,
 template <class F>
 void run_or_queue(device::StreamRef stream, const char* name, bool small, F&& fn) {
   if (small && runtime::may_run_inline(stream)) {
+    const device::InlineActivity activity(stream, device::Engine::kCompute, name);
     BelowAutograd guard;
     SingleThreadScope threads;
     fn();

@@ -1,6 +1,8 @@
 #include "aten/factories.h"
 
+#include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
+#include <ATen/native/TensorFactories.h>
 #include <ATen/ops/empty_native.h>
 #include <c10/core/DeviceGuard.h>
 
@@ -31,6 +33,15 @@ void check_options(std::optional<at::Layout> layout, std::optional<bool> pin_mem
   TORCH_CHECK(!pin_memory.value_or(false), "Only dense CPU tensors can be pinned");
 }
 
+// torch.use_deterministic_algorithms() makes reads of uninitialised memory visible.
+void fill_if_deterministic(at::Tensor& tensor) {
+  const auto& context = at::globalContext();
+  if (context.deterministicAlgorithms() && context.deterministicFillUninitializedMemory())
+      [[unlikely]] {
+    at::native::fill_empty_deterministic_(tensor);
+  }
+}
+
 at::Tensor empty_memory_format(at::IntArrayRef sizes, std::optional<at::ScalarType> dtype,
                                std::optional<at::Layout> layout, std::optional<c10::Device> device,
                                std::optional<bool> pin_memory,
@@ -42,6 +53,7 @@ at::Tensor empty_memory_format(at::IntArrayRef sizes, std::optional<at::ScalarTy
                 "memory format option is only supported by strided tensors");
     result.unsafeGetTensorImpl()->empty_tensor_restride(*format);
   }
+  fill_if_deterministic(result);
   return result;
 }
 
@@ -49,7 +61,10 @@ at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides,
                          std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
                          std::optional<c10::Device> device, std::optional<bool> pin_memory) {
   check_options(layout, pin_memory);
-  return new_tensor_strided(sizes, strides, c10::dtype_or_default(dtype), resolve_device(device));
+  at::Tensor result =
+      new_tensor_strided(sizes, strides, c10::dtype_or_default(dtype), resolve_device(device));
+  fill_if_deterministic(result);
+  return result;
 }
 
 // No memory at all: operators know such a tensor by its ZeroTensor key.

@@ -79,8 +79,8 @@ at::Tensor& fill_(at::Tensor& self, const at::Scalar& value) {
     return at::native::fill_(self, value);
   }
   AliasSet aliases(Ownership::kBorrowPool);
-  queue(stream_of(self), "fill_",
-        [out = aliases.alias(self), value]() mutable { at::native::fill_(out, value); });
+  run_or_queue(stream_of(self), "fill_", self.numel() <= kFastElements,
+               [out = aliases.alias(self), value]() mutable { at::native::fill_(out, value); });
   return self;
 }
 
@@ -92,6 +92,7 @@ at::Tensor& zero_(at::Tensor& self) {
   const std::size_t nbytes = self.numel() * self.itemsize();
   void* address = self.mutable_data_ptr();
   if (nbytes <= (128 << 10) && runtime::may_run_inline(stream)) {
+    const device::InlineActivity activity(stream, device::Engine::kCompute, "zero_");
     if (nbytes > 0) {
       std::memset(address, 0, nbytes);
     }

@@ -11,5 +11,6 @@ bool bind_memory_stats(PyObject* module);
 bool bind_memory_history(PyObject* module);
 bool bind_random(PyObject* module);
 bool bind_operators(PyObject* module);
+bool bind_shared_memory(PyObject* module);
 
 }  // namespace spyre::bindings

@@ -33,8 +33,8 @@ PYBIND11_MODULE(_C, module) {
   runtime::register_runtime();
   aten::register_operators();
   device::set_wait_hooks(release_gil, acquire_gil);
-  for (auto* bind : {bind_device, bind_stream, bind_memory, bind_memory_stats,
-                     bind_memory_history, bind_random, bind_operators, add_launch}) {
+  for (auto* bind : {bind_device, bind_stream, bind_memory, bind_memory_stats, bind_memory_history,
+                     bind_random, bind_operators, bind_shared_memory, add_launch}) {
     if (!bind(module.ptr())) {
       throw pybind11::error_already_set();
     }

@@ -16,11 +16,47 @@ struct Activity {
   std::int64_t enqueued_ns = 0, started_ns = 0, finished_ns = 0;  // steady clock
 };
 
+// The host's side of it: the call that queued the work, or ran it itself.
+struct Launch {
+  std::uint64_t correlation = 0;  // that of the Activity
+  Engine engine = Engine::kCompute;
+  bool inline_run = false;
+  std::int64_t begin_ns = 0, end_ns = 0;
+};
+
 using ActivitySink = void (*)(const Activity&);
-void set_activity_sink(ActivitySink sink);  // null turns recording off; called on engine threads
-bool activity_enabled();                    // one relaxed load
+using LaunchSink = void (*)(const Launch&);
+// `sink` is called on engine threads and for inline runs, `launches` on the launching thread. Null
+// turns recording off.
+void set_activity_sink(ActivitySink sink, LaunchSink launches = nullptr);
+bool activity_enabled();  // one relaxed load
 std::uint64_t next_correlation();
 std::int64_t now_ns();
-void report_activity(const Activity& activity);  // for work that ran inline
+void report_launch(const Launch& launch);
+void report_activity(const Activity& activity);  // for work that ran inline: its launch as well
+
+// Reports work that the calling thread runs itself, from construction to destruction. Off, it costs
+// the one load. `name` must outlive it.
+class InlineActivity {
+ public:
+  InlineActivity(StreamRef stream, Engine engine, const char* name)
+      : stream_(stream),
+        engine_(engine),
+        name_(name),
+        started_ns_(activity_enabled() ? now_ns() : 0) {}
+  ~InlineActivity() {
+    if (started_ns_ != 0) [[unlikely]]
+      report();
+  }
+  InlineActivity(const InlineActivity&) = delete;
+  InlineActivity& operator=(const InlineActivity&) = delete;
+
+ private:
+  void report() const;
+  StreamRef stream_;
+  Engine engine_;
+  const char* name_;
+  std::int64_t started_ns_;
+};
 
 }  // namespace spyre::device

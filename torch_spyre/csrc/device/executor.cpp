@@ -37,6 +37,7 @@ std::atomic<void (*)()> start_hook{nullptr};
 
 thread_local bool is_engine = false;
 thread_local StreamState* current = nullptr;
+thread_local std::uint64_t current_correlation = 0;
 
 void stop_engines() {
   if (stopped.exchange(true) || is_engine || forked_after_use()) return;
@@ -95,7 +96,8 @@ Status run_guarded(Work& work) {
 
 // Runs and destroys the item's work: what it holds is free before anyone learns that it finished.
 Status run_item(StreamState& stream, Item& item, Engine engine) {
-  const bool report = item.correlation != 0 && activity_enabled();
+  current_correlation = item.correlation;
+  const bool report = item.correlation != 0 && activity_enabled() && !item.work->reports_itself();
   Activity activity;
   if (report) {
     activity.name = item.work->name();
@@ -195,6 +197,7 @@ void set_engine_start_hook(void (*hook)()) { start_hook.store(hook, std::memory_
 
 bool on_engine_thread() { return is_engine; }
 StreamState* running_stream() { return current; }
+std::uint64_t running_correlation() { return current_correlation; }
 bool engines_stopped() { return stopped.load(std::memory_order_relaxed); }
 
 }  // namespace spyre::device

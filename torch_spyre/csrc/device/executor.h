@@ -15,6 +15,8 @@ void enqueue_if_open(StreamRef stream, Engine engine, std::unique_ptr<Work> work
 bool on_engine_thread();
 // The stream whose work the calling thread runs; null elsewhere.
 StreamState* running_stream();
+// The launch that the calling thread's work came from (activity.h); 0 without a profiler.
+std::uint64_t running_correlation();
 
 // True once the process has begun to exit: nothing that is queued will run any more.
 bool engines_stopped();

@@ -11,6 +11,7 @@
 
 #include "activity.h"
 #include "card.h"
+#include "executor.h"
 #include "fork_guard.h"
 #include "graph_state.h"
 #include "stream_queue.h"
@@ -27,6 +28,8 @@ class GraphReplay final : public Work {
   GraphReplay(std::shared_ptr<CapturedWorks> works, StreamRef stream)
       : Work("graph_replay"), works_(std::move(works)), stream_(stream) {}
 
+  bool reports_itself() const override { return true; }
+
   Status run() override {
     const bool report = activity_enabled();
     for (CapturedWork& captured : *works_) {
@@ -38,6 +41,7 @@ class GraphReplay final : public Work {
         activity.name = captured.work->name();
         activity.stream = stream_;
         activity.engine = captured.engine;
+        activity.correlation = running_correlation();
         activity.started_ns = activity.enqueued_ns = started_ns;
         activity.finished_ns = now_ns();
         report_activity(activity);

@@ -101,6 +101,7 @@ Status enqueue(StreamRef ref, Engine engine, std::unique_ptr<Work> work) {
     item.correlation = next_correlation();
     item.enqueued_ns = now_ns();
   }
+  const Launch launch{item.correlation, engine, false, item.enqueued_ns, 0};
   Aftermath after;
   {
     std::unique_lock lock(card->mutex);
@@ -112,6 +113,9 @@ Status enqueue(StreamRef ref, Engine engine, std::unique_ptr<Work> work) {
     push_item(*stream, std::move(item), lock, after);
   }
   if (!after.empty()) deliver(*card, after);
+  if (launch.correlation != 0) {
+    report_launch({launch.correlation, engine, false, launch.begin_ns, now_ns()});
+  }
   if (options().launch_blocking && !on_engine_thread()) return synchronize(ref);
   return Status::ok();
 }

@@ -23,6 +23,8 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
   virtual Status run() = 0;
+  // True for work that reports its parts to the profiler itself (activity.h).
+  virtual bool reports_itself() const { return false; }
   const std::string& name() const { return name_; }
 
  private:

@@ -5,6 +5,7 @@
 #include "device/engine_start.h"
 #include "runtime/allocator.h"
 #include "runtime/host_allocator.h"
+#include "runtime/profiler.h"
 
 namespace spyre::runtime {
 
@@ -14,6 +15,8 @@ void register_runtime() {
   register_guard();
   register_hooks();
   register_graph();
+  register_activity_profiler();
+  register_profiler_stubs();
   // ATen sizes a thread's teams at its first parallel operator; plans must find the same size.
   device::set_engine_start_hook([] { (void)at::get_num_threads(); });
 }
