@@ -135,7 +135,9 @@ class _SpyreWrapperMixin:
             known = root.spyre_groups[contents] = KernelGroup(group.name, members)
         return KernelGroup(known.name, members)
 
-    def generate_spyre_group_call(self, group: KernelGroup, args: Sequence[Any]) -> None:
+    def generate_spyre_group_call(
+        self, group: KernelGroup, args: Sequence[Any]
+    ) -> None:
         """Launches a group (defined before): all buffer names, then all sizes."""
         self._root().spyre_launched.add(group.name)
         line = SpyreKernelCallLine(self, group, group.name, tuple(args))  # type: ignore

@@ -1,4 +1,4 @@
-"""Attention in a launch plan: the operators that Inductor keeps for a PrivateUse1 device have no CPU
+"""Attention in a launch plan: what Inductor keeps for a PrivateUse1 device has no CPU
 kernel of their own, so the plan calls the CPU's flash attention, as the eager operators do
 (csrc/aten/attention.cpp).
 """

@@ -67,7 +67,7 @@ class EnumArgument:
 
 @dataclass(frozen=True)
 class ListArgument:
-    items: tuple["Argument", ...]
+    items: tuple[Argument, ...]
 
 
 Argument = Union[

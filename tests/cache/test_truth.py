@@ -1,4 +1,4 @@
-"""No cache serves what an older compiler made.
+"""No cache serves what an older compiler made; for flags see e2e/test_compile_caches.py.
 
 A copy of the packages compiles one function in a process of its own, then a part of the copy or of
 the settings changes and another process compiles it again, with the same cache directories.
@@ -102,14 +102,6 @@ def change_code_generator(copy: Copy) -> dict[str, str]:
     return {}
 
 
-def change_flag(copy: Copy) -> dict[str, str]:
-    return {"SPYRE_CODEGEN_FP_CONTRACT": "fast"}
-
-
-def change_instruction_set(copy: Copy) -> dict[str, str]:
-    return {"SPYRE_CODEGEN_ISA": "scalar"}
-
-
 def change_compiler(copy: Copy) -> dict[str, str]:
     other = copy.root / "other-compiler"
     other.write_text(f'#!/bin/sh\nexec {CXX} "$@"\n')
@@ -121,8 +113,6 @@ CHANGES = [
     change_template,
     change_header,
     change_code_generator,
-    change_flag,
-    change_instruction_set,
     change_compiler,
 ]
 

@@ -51,7 +51,9 @@ def test_unknown_option_lists_the_known_ones(name: str) -> None:
 
 
 def test_option_of_another_type_is_refused() -> None:
-    with pytest.raises(Exception, match="Unexpected type of attr spyre.cores, got str"):
+    with pytest.raises(
+        Exception, match=r"Unexpected type of attr spyre\.cores, got str"
+    ):
         torch.compile(fn, backend="spyre", options={"spyre.cores": "many"})(
             torch.randn(3, 3)
         )

@@ -1,4 +1,4 @@
-"""LaunchPlans: size expressions, memory, extern calls, errors; always against the same lines in Python."""
+"""LaunchPlans against the same lines in Python: sizes, memory, extern calls, errors."""
 
 from __future__ import annotations
 

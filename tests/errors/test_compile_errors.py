@@ -41,7 +41,7 @@ def test_tensors_on_two_cards() -> None:
     compiled = torch.compile(lambda a, b: a + b, backend="spyre")
     a, b = torch.ones(3).to("spyre:0"), torch.ones(3).to("spyre:1")
     with pytest.raises(
-        Exception, match="spyre:0.*spyre:1|spyre:1.*spyre:0|same device"
+        Exception, match=r"spyre:0.*spyre:1|spyre:1.*spyre:0|same device"
     ):
         compiled(a, b)
     assert_device_works()
