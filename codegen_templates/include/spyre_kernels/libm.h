@@ -4,6 +4,7 @@
 #define SPYRE_KERNELS_LIBM_H_
 
 #include "spyre_kernels/arithmetic.h"
+#include "spyre_kernels/libmvec.h"
 
 namespace spyre::kernels {
 
@@ -51,67 +52,6 @@ f32 frexpf(f32, int*);
 }
 }  // namespace libm
 
-// glibc's vector functions (libmvec, at most 4 ulp), those that every glibc since 2.22 has.
-namespace libmvec {
-#define SPYRE_VARIANTS(WIDTH, DOUBLES)                                  \
-  typedef f64 Doubles##WIDTH __attribute__((vector_size(DOUBLES * 8))); \
-  typedef f32 Floats##WIDTH __attribute__((vector_size(DOUBLES * 8)));
-SPYRE_VARIANTS(e, 8)
-SPYRE_VARIANTS(d, 4)
-SPYRE_VARIANTS(b, 2)
-#undef SPYRE_VARIANTS
-extern "C" {
-#define SPYRE_PROTOTYPE(NAME)         \
-  Doublese _ZGVeN8v_##NAME(Doublese); \
-  Doublesd _ZGVdN4v_##NAME(Doublesd); \
-  Doublesb _ZGVbN2v_##NAME(Doublesb);
-SPYRE_PROTOTYPE(exp)
-SPYRE_PROTOTYPE(log)
-SPYRE_PROTOTYPE(sin)
-SPYRE_PROTOTYPE(cos)
-#undef SPYRE_PROTOTYPE
-Doublese _ZGVeN8vv_pow(Doublese, Doublese);
-Doublesd _ZGVdN4vv_pow(Doublesd, Doublesd);
-Doublesb _ZGVbN2vv_pow(Doublesb, Doublesb);
-Floatse _ZGVeN16vv_powf(Floatse, Floatse);
-Floatsd _ZGVdN8vv_powf(Floatsd, Floatsd);
-Floatsb _ZGVbN4vv_powf(Floatsb, Floatsb);
-}
-// A name for each register width.
-#if defined(SPYRE_AVX512)
-#define SPYRE_LIBMVEC(N16, N8, N4, SUFFIX) _ZGVeN##N16##SUFFIX
-#elif defined(__AVX2__)
-#define SPYRE_LIBMVEC(N16, N8, N4, SUFFIX) _ZGVdN##N8##SUFFIX
-#else
-#define SPYRE_LIBMVEC(N16, N8, N4, SUFFIX) _ZGVbN##N4##SUFFIX
-#endif
-#define SPYRE_PARTS_1(NAME)                           \
-  template <class T, int N>                           \
-  SPYRE_INLINE Pack<T, N> NAME(const Pack<T, N>& a) { \
-    if constexpr (N * sizeof(T) <= kRegisterBytes) {  \
-      return {SPYRE_LIBMVEC(8, 4, 2, v_##NAME)(a.v)}; \
-    } else {                                          \
-      return {NAME(a.lo), NAME(a.hi)};                \
-    }                                                 \
-  }
-SPYRE_PARTS_1(exp)
-SPYRE_PARTS_1(log)
-SPYRE_PARTS_1(sin)
-SPYRE_PARTS_1(cos)
-#undef SPYRE_PARTS_1
-template <class T, int N>
-SPYRE_INLINE Pack<T, N> pow(const Pack<T, N>& a, const Pack<T, N>& b) {
-  if constexpr (N * sizeof(T) > kRegisterBytes) {
-    return {pow(a.lo, b.lo), pow(a.hi, b.hi)};
-  } else if constexpr (sizeof(T) == 4) {
-    return {SPYRE_LIBMVEC(16, 8, 4, vv_powf)(a.v, b.v)};
-  } else {
-    return {SPYRE_LIBMVEC(8, 4, 2, vv_pow)(a.v, b.v)};
-  }
-}
-#undef SPYRE_LIBMVEC
-}  // namespace libmvec
-
 // The same function of a scalar and of lanes.
 #define SPYRE_LANEWISE_1(NAME, T, FUNCTION)                             \
   SPYRE_INLINE T NAME(T x) { return FUNCTION(x); }                      \
@@ -145,22 +85,26 @@ SPYRE_BOTH_2(nextafter)
 SPYRE_BOTH_2(fmod)
 
 // float64 of the functions whose float32 is in elementary.h and trigonometry.h.
-SPYRE_INLINE f64 exp(f64 x) { return libm::exp(x); }
-SPYRE_INLINE f64v exp(const f64v& x) { return libmvec::exp(x); }
+#if defined(SPYRE_SSE2)
+#define SPYRE_BY_LIBMVEC(NAME)                           \
+  SPYRE_INLINE f64 NAME(f64 x) { return libm::NAME(x); } \
+  SPYRE_INLINE f64v NAME(const f64v& x) { return libmvec::NAME(x); }
+#else
+#define SPYRE_BY_LIBMVEC(NAME) SPYRE_LANEWISE_1(NAME, f64, libm::NAME)
+#endif
+SPYRE_BY_LIBMVEC(exp)
+SPYRE_BY_LIBMVEC(log)
+SPYRE_BY_LIBMVEC(sin)
+SPYRE_BY_LIBMVEC(cos)
+#undef SPYRE_BY_LIBMVEC
 SPYRE_LANEWISE_1(exp2, f64, libm::exp2)
 SPYRE_LANEWISE_1(expm1, f64, libm::expm1)
-SPYRE_INLINE f64 log(f64 x) { return libm::log(x); }
-SPYRE_INLINE f64v log(const f64v& x) { return libmvec::log(x); }
 SPYRE_LANEWISE_1(log2, f64, libm::log2)
 SPYRE_LANEWISE_1(log10, f64, libm::log10)
 SPYRE_LANEWISE_1(log1p, f64, libm::log1p)
 SPYRE_LANEWISE_1(tanh, f64, libm::tanh)
 SPYRE_LANEWISE_1(erf, f64, libm::erf)
 SPYRE_LANEWISE_1(erfc, f64, libm::erfc)
-SPYRE_INLINE f64 sin(f64 x) { return libm::sin(x); }
-SPYRE_INLINE f64v sin(const f64v& x) { return libmvec::sin(x); }
-SPYRE_INLINE f64 cos(f64 x) { return libm::cos(x); }
-SPYRE_INLINE f64v cos(const f64v& x) { return libmvec::cos(x); }
 SPYRE_LANEWISE_1(tan, f64, libm::tan)
 SPYRE_INLINE f64 sigmoid(f64 x) { return 1.0 / (1.0 + libm::exp(-x)); }
 SPYRE_INLINE f64v sigmoid(const f64v& x) { return splat(1.0) / (splat(1.0) + exp(-x)); }
@@ -207,7 +151,11 @@ SPYRE_INLINE Vec<T> pow(const Vec<T>& a, const Vec<T>& b) {
 }
 template <Float T>
 SPYRE_INLINE Vec<T> pow(const Vec<T>& a, const Vec<T>& b) {
+#if defined(SPYRE_SSE2)
   return libmvec::pow(a, b);
+#else
+  return each_lane<T>([](T x, T y) SPYRE_STEP { return pow(x, y); }, a, b);
+#endif
 }
 
 SPYRE_INLINE f32 ldexp(f32 x, i32 n) { return libm::ldexpf(x, n); }

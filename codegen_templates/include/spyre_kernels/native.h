@@ -61,20 +61,12 @@ SPYRE_INLINE R<f64, 8> max_nan(R<f64, 8> a, R<f64, 8> b) {
 }
 #endif
 
-#if defined(__AVX2__)
+#if defined(SPYRE_AVX2)
 SPYRE_INLINE R<f32, 8> fma(R<f32, 8> a, R<f32, 8> b, R<f32, 8> c) {
-#if defined(__FMA__)
   return __builtin_ia32_vfmaddps256(a, b, c);
-#else
-  return a * b + c;
-#endif
 }
 SPYRE_INLINE R<f64, 4> fma(R<f64, 4> a, R<f64, 4> b, R<f64, 4> c) {
-#if defined(__FMA__)
   return __builtin_ia32_vfmaddpd256(a, b, c);
-#else
-  return a * b + c;
-#endif
 }
 template <int kMode>
 SPYRE_INLINE R<f32, 8> round(R<f32, 8> a) {
@@ -104,9 +96,23 @@ SPYRE_INLINE R<f64, 4> max_nan(R<f64, 4> a, R<f64, 4> b) {
 }
 #endif
 
-// Baseline x86-64: no fused multiply-add and no rounding instruction.
-SPYRE_INLINE R<f32, 4> fma(R<f32, 4> a, R<f32, 4> b, R<f32, 4> c) { return a * b + c; }
-SPYRE_INLINE R<f64, 2> fma(R<f64, 2> a, R<f64, 2> b, R<f64, 2> c) { return a * b + c; }
+// Plain C++. Fused where the processor fuses (__FP_FAST_FMAF), else with two roundings.
+SPYRE_INLINE R<f32, 4> fma(R<f32, 4> a, R<f32, 4> b, R<f32, 4> c) {
+#if defined(__FP_FAST_FMAF)
+  for (int i = 0; i < 4; ++i) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return c;
+#else
+  return a * b + c;
+#endif
+}
+SPYRE_INLINE R<f64, 2> fma(R<f64, 2> a, R<f64, 2> b, R<f64, 2> c) {
+#if defined(__FP_FAST_FMA)
+  for (int i = 0; i < 2; ++i) c[i] = __builtin_fma(a[i], b[i], c[i]);
+  return c;
+#else
+  return a * b + c;
+#endif
+}
 template <int kMode, class T>
 SPYRE_INLINE T round_scalar(T x) {
   if constexpr (kMode == kNearestEven) {
@@ -129,24 +135,25 @@ SPYRE_INLINE R<f64, 2> round(R<f64, 2> a) {
   for (int i = 0; i < 2; ++i) a[i] = round_scalar<kMode>(f64(a[i]));
   return a;
 }
-SPYRE_INLINE R<f32, 4> sqrt(R<f32, 4> a) { return __builtin_ia32_sqrtps(a); }
-SPYRE_INLINE R<f64, 2> sqrt(R<f64, 2> a) { return __builtin_ia32_sqrtpd(a); }
-SPYRE_INLINE R<f32, 4> min(R<f32, 4> a, R<f32, 4> b) { return __builtin_ia32_minps(a, b); }
-SPYRE_INLINE R<f32, 4> max(R<f32, 4> a, R<f32, 4> b) { return __builtin_ia32_maxps(a, b); }
-template <class T, int N>
-SPYRE_INLINE typename Register<T, N>::type keep_nan(typename Register<T, N>::type a,
-                                                    typename Register<T, N>::type b) {
+SPYRE_INLINE R<f32, 4> sqrt(R<f32, 4> a) {
+  for (int i = 0; i < 4; ++i) a[i] = __builtin_sqrtf(a[i]);
+  return a;
+}
+SPYRE_INLINE R<f64, 2> sqrt(R<f64, 2> a) {
+  for (int i = 0; i < 2; ++i) a[i] = __builtin_sqrt(a[i]);
+  return a;
+}
+SPYRE_INLINE R<f32, 4> min(R<f32, 4> a, R<f32, 4> b) { return a < b ? a : b; }
+SPYRE_INLINE R<f32, 4> max(R<f32, 4> a, R<f32, 4> b) { return a > b ? a : b; }
+template <class V>
+SPYRE_INLINE V keep_nan(V a, V b) {
   const auto nan = a != a;
   return nan ? a : b;
 }
-SPYRE_INLINE R<f32, 4> min_nan(R<f32, 4> a, R<f32, 4> b) { return keep_nan<f32, 4>(a, min(a, b)); }
-SPYRE_INLINE R<f32, 4> max_nan(R<f32, 4> a, R<f32, 4> b) { return keep_nan<f32, 4>(a, max(a, b)); }
-SPYRE_INLINE R<f64, 2> min_nan(R<f64, 2> a, R<f64, 2> b) {
-  return keep_nan<f64, 2>(a, __builtin_ia32_minpd(a, b));
-}
-SPYRE_INLINE R<f64, 2> max_nan(R<f64, 2> a, R<f64, 2> b) {
-  return keep_nan<f64, 2>(a, __builtin_ia32_maxpd(a, b));
-}
+SPYRE_INLINE R<f32, 4> min_nan(R<f32, 4> a, R<f32, 4> b) { return keep_nan(a, min(a, b)); }
+SPYRE_INLINE R<f32, 4> max_nan(R<f32, 4> a, R<f32, 4> b) { return keep_nan(a, max(a, b)); }
+SPYRE_INLINE R<f64, 2> min_nan(R<f64, 2> a, R<f64, 2> b) { return keep_nan(a, a < b ? a : b); }
+SPYRE_INLINE R<f64, 2> max_nan(R<f64, 2> a, R<f64, 2> b) { return keep_nan(a, a > b ? a : b); }
 
 }  // namespace native
 

@@ -16,12 +16,16 @@ SPYRE_INLINE void stream_pack(T* p, const Pack<T, N>& a) {
   } else if constexpr (kBytes == 64) {
     __builtin_ia32_movntps512((f32*)p, (Register<f32, 16>::type)a.v);
 #endif
-#if defined(__AVX__)
+#if defined(SPYRE_AVX2)
   } else if constexpr (kBytes == 32) {
     __builtin_ia32_movntps256((f32*)p, (Register<f32, 8>::type)a.v);
 #endif
   } else {
+#if defined(SPYRE_SSE2)
     __builtin_ia32_movntps((f32*)p, (Register<f32, 4>::type)a.v);
+#else
+    to_array(p, a);
+#endif
   }
 }
 
@@ -39,7 +43,11 @@ SPYRE_INLINE void stream(Tail lanes, M* p, const LanesFor<M>& value) {
   store(lanes, p, value);
 }
 // Orders streamed stores before whatever tells others that the kernel has ended.
-SPYRE_INLINE void stream_fence() { __builtin_ia32_sfence(); }
+SPYRE_INLINE void stream_fence() {
+#if defined(SPYRE_SSE2)
+  __builtin_ia32_sfence();
+#endif
+}
 
 }  // namespace spyre::kernels
 

@@ -29,7 +29,7 @@ SPYRE_INLINE f32v sin_core(const f32v& r) {
 SPYRE_INLINE f32v cos_core(const f32v& r) {
   return polynomial(r * r, 2.44677067e-5f, -1.38877297e-3f, 4.16666567e-2f, -5.00000000e-1f, 1.0f);
 }
-#if defined(__FMA__)
+#if defined(__FP_FAST_FMAF)
 inline constexpr f32 kReducible = 1e5f;
 #else
 inline constexpr f32 kReducible = 0.785f;  // without fused operations the reduction loses digits

@@ -12,8 +12,16 @@
 // Written after the parameter list of a lambda that is one step of a loop.
 #define SPYRE_STEP __attribute__((always_inline))
 
+// Which machine operations may be named: GCC's, for x86-64. Elsewhere (clang, other processors) the
+// same source is plain C++ on 16-byte vectors.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define SPYRE_SSE2 1
+#if defined(__AVX2__) && defined(__FMA__)
+#define SPYRE_AVX2 1
+#endif
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #define SPYRE_AVX512 1
+#endif
 #endif
 
 namespace spyre::kernels {
@@ -63,7 +71,7 @@ struct bool8 {
 inline constexpr int kLanes = 16;
 #if defined(SPYRE_AVX512)
 inline constexpr int kRegisterBytes = 64;
-#elif defined(__AVX2__)
+#elif defined(SPYRE_AVX2)
 inline constexpr int kRegisterBytes = 32;
 #else
 inline constexpr int kRegisterBytes = 16;

@@ -77,7 +77,7 @@ SPYRE_INLINE f32v widen_f16(const u16v& raw) {
 #if defined(SPYRE_AVX512)
   using Words = Register<i16, 16>::type;
   return {__builtin_ia32_vcvtph2ps512_mask((Words)raw.v, Register<f32, 16>::type{}, 0xffff, 4)};
-#elif defined(__F16C__) && defined(__AVX2__)
+#elif defined(__F16C__) && defined(SPYRE_AVX2)
   using Words = Register<i16, 8>::type;
   return {{__builtin_ia32_vcvtph2ps256((Words)low_half(raw).v)},
           {__builtin_ia32_vcvtph2ps256((Words)high_half(raw).v)}};
@@ -89,7 +89,7 @@ SPYRE_INLINE u16v narrow_f16(const f32v& x) {
 #if defined(SPYRE_AVX512)
   using Words = Register<i16, 16>::type;
   return {(Register<u16, 16>::type)__builtin_ia32_vcvtps2ph512_mask(x.v, 0, Words{}, 0xffff)};
-#elif defined(__F16C__) && defined(__AVX2__)
+#elif defined(__F16C__) && defined(SPYRE_AVX2)
   using Words = Register<u16, 8>::type;
   return join(Pack<u16, 8>{(Words)__builtin_ia32_vcvtps2ph256(x.lo.v, 0)},
               Pack<u16, 8>{(Words)__builtin_ia32_vcvtps2ph256(x.hi.v, 0)});
