@@ -29,6 +29,10 @@ from spyre_inductor.plan.launch_plan import (
 from .attention_steps import BACKWARD, FORWARD, kept_results, on_cpu_kernel
 
 
+# Operators whose eager kernel does more than the CPU's (csrc/aten/histogram.cpp).
+_MORE_THAN_THE_CPU = frozenset((torch.ops.aten.histc.default,))
+
+
 class NotExpressible(Exception):
     """Why a graph has no LaunchPlan."""
 
@@ -72,6 +76,12 @@ def _operator(node: Any) -> torch._ops.OpOverload:
         raise NotExpressible(f"{operator} is not ATen's")
     if torch.Tag.nondeterministic_seeded in operator.tags:
         raise NotExpressible(f"{operator} draws random numbers")
+    if operator in _MORE_THAN_THE_CPU:
+        raise NotExpressible(f"{operator} has a kernel of its own on spyre")
+    if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(
+        operator.name(), "CPU"
+    ):
+        raise NotExpressible(f"{operator} has no CPU kernel")
     return operator
 
 

@@ -194,3 +194,16 @@ def test_control_flow_runs_line_by_line() -> None:
 
 def test_moments_over_two_reduced_axes_with_tails() -> None:
     check(lambda x: torch.var_mean(x, (0, 2, 3)), torch.randn(3, 4, 5, 6) + 100)
+
+
+def test_histogram_of_integers_as_on_cuda() -> None:
+    x = torch.randint(0, 9, (50,), dtype=torch.int32)
+    expected = torch.histc(x.float(), 9, 0, 8).int()
+
+    def fn(x):
+        return torch.histc(x, 9, 0, 8) * 2
+
+    for run in (fn, torch.compile(fn, backend="spyre")):
+        result = run(x.to("spyre"))
+        assert result.dtype == torch.int32
+        assert torch.equal(result.cpu(), expected * 2)

@@ -130,6 +130,7 @@ void register_operators() {
   register_convolution(library);
   register_attention(library);
   register_recurrent_cells(library);
+  register_histogram(library);
   register_fast_binary(library);
   register_fast_unary(library);
   register_fast_reductions(library);

@@ -16,6 +16,7 @@ void register_tensor_state(torch::Library& library);
 void register_convolution(torch::Library& library);
 void register_attention(torch::Library& library);
 void register_recurrent_cells(torch::Library& library);
+void register_histogram(torch::Library& library);
 void register_autocast(torch::Library& library);
 
 }  // namespace spyre::aten
