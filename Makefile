@@ -13,6 +13,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 PY := $(VENV)/bin/python
+# The build looks for ninja on PATH, and a fresh machine has only the environment's own.
+export PATH := $(abspath $(VENV))/bin:$(PATH)
 PIP := $(PY) -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet
 CSRC := $(shell find torch_spyre/csrc torch_spyre/include -name '*.cpp' -o -name '*.h' 2>/dev/null)
