@@ -1,4 +1,4 @@
-"""Caches across processes: a second process compiles nothing; no flag serves an old kernel."""
+"""Caches across processes: a second process compiles nothing, no change serves an old kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LaunchPlans against the same lines in Python: sizes, memory, extern calls, errors."""
+"""LaunchPlans: size expressions, memory, extern calls, errors; against the same lines in Python."""
 
 from __future__ import annotations
 

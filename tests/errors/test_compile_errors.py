@@ -111,3 +111,29 @@ def test_launch_plan_names_graph_and_input() -> None:
     with pytest.raises(LaunchError, match="on cpu"):
         call([torch.ones(5, 6)])
     assert_device_works()
+
+
+def test_refused_kernel_shows_command_source_and_compiler_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from spyre_inductor import wrapper
+
+    render = wrapper.render_module
+    monkeypatch.setattr(
+        wrapper, "render_module", lambda *args: render(*args) + "\nthis is not C++;\n"
+    )
+    with pytest.raises(Exception, match="CompileError") as raised:
+        torch.compile(lambda x: x * 3 - 2, backend="spyre")(torch.ones(4).to("spyre"))
+    message = str(raised.value)
+    assert "kernel.cpp" in message
+    assert "-shared" in message
+    assert "error:" in message
+    assert_device_works()
+
+
+def test_missing_compiler_is_one_sentence() -> None:
+    options = {"spyre.cxx": "/no/such/compiler"}
+    compiled = torch.compile(lambda x: x * 3 - 4, backend="spyre", options=options)
+    with pytest.raises(Exception, match="no C\\+\\+ compiler.*SPYRE_BUILD_CXX"):
+        compiled(torch.ones(4).to("spyre"))
+    assert_device_works()
