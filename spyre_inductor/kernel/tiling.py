@@ -28,6 +28,9 @@ from .staging import MAX_LANES, STAGED_BYTES_LIMIT
 # Below this many operations a core is not worth waking.
 _WORK_PER_CORE = 1 << 14
 _UNKNOWN_SIZE = 4096
+# Column reductions: a core's share of the columns, and into how many shares they are cut.
+_COLUMNS_PER_CORE = 1024
+_COLUMN_PIECES = 4
 # With fewer, a reduction is cut along its rows rather than over them.
 _FEW_ROWS = 8
 
@@ -184,6 +187,10 @@ def _division(
     if axes and axes[-1] == lane:
         smallest = min((access.itemsize for access in accesses), default=4)
         grain = STICK_BYTES // smallest
+        if space.reduction:
+            # Rows are read in long pieces: a column of sticks would touch a page per row.
+            piece = min(_COLUMNS_PER_CORE, -(-points[lane] // _COLUMN_PIECES))
+            grain = max(grain, -(-piece // grain) * grain)
     units = -(-outer // grain)
     return Division(tuple(axes), max(1, min(cores, units)), grain)
 

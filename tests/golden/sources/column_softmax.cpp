@@ -18,15 +18,15 @@ SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 //   write    out_ptr0: float32[1, 200] strides [200, 1]  buf0
 //   parallel x0 < 200
 //   reduce   r0 < 40
-//   cores    x0 over 1, grain 32
+//   cores    x0 over 1, grain 64
 //   lanes    x0
 //   LX tile  x0: 200, r0: 40 (32896 bytes)
 SPYRE_KERNEL(spyre_fused__softmax_0) {
   const f32* const in_ptr0 = buffer<const f32>(args, 0);
   f32* const out_ptr0 = buffer<f32>(args, 1);
 
-  // Cores: x0, in units of 32.
-  const Slice slice = core_slice(200, 32, core, cores);
+  // Cores: x0, in units of 64.
+  const Slice slice = core_slice(200, 64, core, cores);
   for_columns(slice.begin, slice.end, [&](i64 first, i64 last) SPYRE_STEP {
     // Stage 0: max along r0, results of the tile in LX.
     Along<Maximum, f32v> tmp1_accs[kColumnTile / kLanes];
@@ -83,15 +83,15 @@ SPYRE_KERNEL(spyre_fused__softmax_1) {
 //   write    out_ptr0: float32[1, 200] strides [200, 1]  buf2
 //   parallel x0 < 200
 //   reduce   r0 < 40
-//   cores    x0 over 1, grain 32
+//   cores    x0 over 1, grain 64
 //   lanes    x0
 //   LX tile  x0: 200, r0: 40 (32896 bytes)
 SPYRE_KERNEL(spyre_fused__softmax_2) {
   const f32* const in_ptr0 = buffer<const f32>(args, 0);
   f32* const out_ptr0 = buffer<f32>(args, 1);
 
-  // Cores: x0, in units of 32.
-  const Slice slice = core_slice(200, 32, core, cores);
+  // Cores: x0, in units of 64.
+  const Slice slice = core_slice(200, 64, core, cores);
   for_columns(slice.begin, slice.end, [&](i64 first, i64 last) SPYRE_STEP {
     // Stage 0: sum along r0, results of the tile in LX.
     Along<Sum, f32v> tmp1_accs[kColumnTile / kLanes];

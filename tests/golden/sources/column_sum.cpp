@@ -14,15 +14,15 @@ SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 //   write    out_ptr0: bfloat16[1000] strides [1]  buf0
 //   parallel x0 < 1000
 //   reduce   r0 < 64
-//   cores    x0 over 11, grain 64
+//   cores    x0 over 4, grain 256
 //   lanes    x0
 //   LX tile  x0: 1000, r0: 64 (130048 bytes)
 SPYRE_KERNEL(spyre_fused_sum_0) {
   const bf16* const in_ptr0 = buffer<const bf16>(args, 0);
   bf16* const out_ptr0 = buffer<bf16>(args, 1);
 
-  // Cores: x0, in units of 64.
-  const Slice slice = core_slice(1000, 64, core, cores);
+  // Cores: x0, in units of 256.
+  const Slice slice = core_slice(1000, 256, core, cores);
   for_columns(slice.begin, slice.end, [&](i64 first, i64 last) SPYRE_STEP {
     // Stage 0: sum along r0, results of the tile in LX.
     Along<Sum, f32v> tmp1_accs[kColumnTile / kLanes];

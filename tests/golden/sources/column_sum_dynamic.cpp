@@ -16,7 +16,7 @@ SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 //   scalar   ks1: int64, 64 when compiled
 //   parallel x0 < ks0
 //   reduce   r0 < ks1
-//   cores    x0 over 11, grain 64
+//   cores    x0 over 4, grain 256
 //   lanes    x0
 //   LX tile  x0: ks0, r0: ks1 (130048 bytes)
 SPYRE_KERNEL(spyre_fused_sum_0) {
@@ -25,8 +25,8 @@ SPYRE_KERNEL(spyre_fused_sum_0) {
   const i64 ks0 = args->scalars[0];
   const i64 ks1 = args->scalars[1];
 
-  // Cores: x0, in units of 64.
-  const Slice slice = core_slice(ks0, 64, core, cores);
+  // Cores: x0, in units of 256.
+  const Slice slice = core_slice(ks0, 256, core, cores);
   for_columns(slice.begin, slice.end, [&](i64 first, i64 last) SPYRE_STEP {
     // Stage 0: sum along r0, results of the tile in LX.
     Along<Sum, f32v> tmp1_accs[kColumnTile / kLanes];

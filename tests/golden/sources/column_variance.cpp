@@ -14,15 +14,15 @@ SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 //   read     in_ptr0: float32[64, 1000] strides [1000, 1]  arg0_1
 //   parallel x0 < 1000
 //   reduce   r0 < 64
-//   cores    x0 over 32, grain 32
+//   cores    x0 over 4, grain 256
 //   lanes    x0
 //   LX tile  x0: 1000, r0: 64 (260096 bytes)
 SPYRE_KERNEL(spyre_fused_var_0) {
   f32* const in_out_ptr0 = buffer<f32>(args, 0);
   const f32* const in_ptr0 = buffer<const f32>(args, 1);
 
-  // Cores: x0, in units of 32.
-  const Slice slice = core_slice(1000, 32, core, cores);
+  // Cores: x0, in units of 256.
+  const Slice slice = core_slice(1000, 256, core, cores);
   for_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
 
     // Stage 0: sum along r0.
