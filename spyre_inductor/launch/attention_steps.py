@@ -29,6 +29,8 @@ def on_cpu_kernel(
     """
     if args.get("dropout_p"):
         return None
+    if operator in (_CPU_FORWARD, _CPU_BACKWARD):
+        return operator, args
     if operator is FORWARD:
         names: tuple[str, ...]
         names = ("query", "key", "value", "dropout_p", "is_causal", "scale")
@@ -46,6 +48,10 @@ def on_cpu_kernel(
     return None
 
 
+# A CPU model's graph names the CPU's operators.
+OPERATORS = (FORWARD, BACKWARD, _CPU_FORWARD, _CPU_BACKWARD)
+
+
 def kept_results(operator: torch._ops.OpOverload) -> int:
     """How many leading results of `operator` the CPU operator gives."""
-    return 2 if operator is FORWARD else 3
+    return 2 if operator in (FORWARD, _CPU_FORWARD) else 3

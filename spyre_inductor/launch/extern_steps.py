@@ -26,7 +26,7 @@ from spyre_inductor.plan.launch_plan import (
     Step,
 )
 
-from .attention_steps import BACKWARD, FORWARD, kept_results, on_cpu_kernel
+from .attention_steps import OPERATORS, kept_results, on_cpu_kernel
 
 
 # Operators whose eager kernel does more than the CPU's (csrc/aten/histogram.cpp).
@@ -97,7 +97,7 @@ def _out_call(builder: Any, node: ir.ExternKernelOut) -> Step:
 
 
 def _functional_call(builder: Any, node: ir.ExternKernelAlloc) -> Step:
-    if node.op_overload in (FORWARD, BACKWARD):
+    if node.op_overload in OPERATORS:
         return _attention(builder, node)
     operator = _operator(node)
     schema = operator._schema

@@ -122,3 +122,14 @@ def test_other_backends_are_not_served_this_ones_code() -> None:
     torch._dynamo.reset()
     eager = torch.compile(fn, backend="aot_eager")(x)
     torch.testing.assert_close(spyre, eager)
+
+
+def test_attention_of_a_cpu_model_has_a_launch_plan() -> None:
+    from spyre_inductor.launch.statistics import counts
+
+    def fn(q):
+        return torch.nn.functional.scaled_dot_product_attention(q, q, q) * 2
+
+    before = counts["graphs_planned"]
+    check(fn, torch.randn(1, 2, 6, 8), device="cpu")
+    assert counts["graphs_planned"] == before + 1
