@@ -26,19 +26,23 @@ def code_fingerprint() -> str:
     except SpyreError as error:
         # A graph without spyre work must still compile on a host without a compiler.
         toolchain = f"none: {error}"
-    return hashlib.sha256(f"{_sources_digest()} {toolchain}".encode()).hexdigest()
+    return hashlib.sha256(f"{_own_sources()} {toolchain}".encode()).hexdigest()
 
 
 @functools.cache
-def _sources_digest() -> str:
+def _own_sources() -> str:
     """Digest of the files as they are when this process first asks."""
-    digest = hashlib.sha256()
-    package = Path(__file__).parents[1]
-    for folder in (
-        package,
+    return sources_digest(
+        Path(__file__).parents[1],
         Path(codegen_templates.__file__).parent,
         Path(torch_spyre.__file__).parent / "include",
-    ):
+    )
+
+
+def sources_digest(*folders: Path) -> str:
+    """Hex digest of names and text of every .py, .jinja and .h file below the folders."""
+    digest = hashlib.sha256()
+    for folder in folders:
         for path in sorted(folder.rglob("*")):
             if path.suffix in _SUFFIXES:
                 digest.update(f"{path.relative_to(folder)}\0".encode())
