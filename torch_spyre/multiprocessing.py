@@ -1,8 +1,8 @@
-"""Spyre tensors in queues and pipes of torch.multiprocessing: the memory is shared, not copied.
+"""Spyre tensors and events in queues and pipes of torch.multiprocessing: shared, not copied.
 
 What CUDA's reductions do, with two differences that only help: a receiver may send a tensor on, and
 it may outlive the process that it came from. See Note [Sharing between processes] in
-csrc/runtime/shared_memory.h.
+csrc/runtime/shared_segment.h.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import torch
 from torch.multiprocessing import reductions
 
 from torch_spyre import _C
+from torch_spyre.streams import Event
 
 __all__ = ["ipc_collect"]
 
@@ -61,9 +62,18 @@ def _reduce_storage(
     return _rebuild_storage, (handle, card)
 
 
+def _rebuild_event(device: torch.device, handle: bytes) -> Event:
+    return Event.from_ipc_handle(device, handle)
+
+
+def _reduce_event(event: Event) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    return _rebuild_event, (event.device, event.ipc_handle())
+
+
 def register() -> None:
-    """Teaches multiprocessing's pickler the storages of this device. Idempotent.
+    """Teaches multiprocessing's pickler the storages and events of this device. Idempotent.
 
     Tensors, parameters and typed storages reduce to their untyped storage, so this one suffices.
     """
     multiprocessing.reduction.register(torch.UntypedStorage, _reduce_storage)
+    multiprocessing.reduction.register(Event, _reduce_event)

@@ -107,8 +107,11 @@ class Event(torch.Event):
 
     Args:
         enable_timing: elapsed_time() needs it on both events.
-        blocking, interprocess, external: as for CUDA. `external` makes no difference here.
+        interprocess: ipc_handle() needs it; other processes may then wait for the event.
+        blocking, external: as for CUDA; they make no difference here.
     """
+
+    _shared: _C.SharedEvent | None = None
 
     def __new__(
         cls,
@@ -117,21 +120,68 @@ class Event(torch.Event):
         interprocess: bool = False,
         external: bool = False,
     ) -> Event:
-        return super().__new__(
+        event = super().__new__(
             cls,
             torch.device("spyre"),
             enable_timing=enable_timing,
             blocking=blocking,
             interprocess=interprocess,
         )
+        if interprocess:
+            event._shared = _C.SharedEvent()
+        return event
+
+    @classmethod
+    def from_ipc_handle(cls, device: Device, handle: bytes) -> Event:
+        """The event of another process; it must be alive. `device` is the card, as for CUDA.
+
+        Raises:
+            RuntimeError: the process that made the handle has ended or dropped the event.
+        """
+        _get_device_index(device, optional=True)
+        process_id, descriptor, segment, nbytes = handle.decode().split(":")
+        event = cls()
+        event._shared = _C.SharedEvent(
+            int(process_id), int(descriptor), segment, int(nbytes)
+        )
+        return event
+
+    def ipc_handle(self) -> bytes:
+        """What from_ipc_handle() of another process takes.
+
+        Raises:
+            RuntimeError: the event was not made with interprocess=True.
+        """
+        if self._shared is None:
+            raise RuntimeError(
+                "ipc_handle() needs an event of Event(interprocess=True)"
+            )
+        return ":".join(str(part) for part in self._shared.handle()).encode()
 
     def record(self, stream: torch.Stream | None = None) -> None:
         """Records the event in a stream of its card; None is the current stream."""
-        super().record(current_stream() if stream is None else stream)
+        stream = current_stream() if stream is None else stream
+        super().record(stream)
+        if self._shared is not None:
+            self._shared.record(stream.device_index, stream.stream_id)
 
     def wait(self, stream: torch.Stream | None = None) -> None:
         """Later work of `stream` (of any card) waits for the event."""
-        super().wait(current_stream() if stream is None else stream)
+        stream = current_stream() if stream is None else stream
+        if self._shared is None:
+            super().wait(stream)
+        else:
+            self._shared.wait(stream.device_index, stream.stream_id)
+
+    def query(self) -> bool:
+        """True when the work that was recorded last has finished."""
+        return super().query() if self._shared is None else self._shared.query()
+
+    def synchronize(self) -> None:
+        """The host waits for the work that was recorded last."""
+        super().synchronize()
+        if self._shared is not None:
+            self._shared.synchronize()
 
     def elapsed_time(self, end_event: torch.Event) -> float:
         """Milliseconds from this event to `end_event`; both completed, with enable_timing."""

@@ -3,7 +3,9 @@
 
 #include "bindings/bindings.h"
 #include "bindings/python_objects.h"
+#include "runtime/shared_event.h"
 #include "runtime/shared_memory.h"
+#include "runtime/stream.h"
 
 namespace py = pybind11;
 
@@ -35,6 +37,27 @@ bool bind_shared_memory(PyObject* object) {
   module.def("acknowledge_shared",
              [](const py::object& tensor) { runtime::acknowledge_shared(tensor_of(tensor)); });
   module.def("collect_shared_memory", [] { return runtime::collect_shared_memory(); });
+
+  using runtime::SharedEvent;
+  using Release = py::call_guard<py::gil_scoped_release>;
+  const auto stream_at = [](int index, device::StreamId id) {
+    return runtime::from_c10(runtime::to_c10({index, id}));
+  };
+  py::class_<SharedEvent>(module, "SharedEvent", py::module_local())
+      .def(py::init<>())
+      .def(py::init(
+          [](std::int64_t process_id, std::int64_t descriptor, const std::string& id,
+             std::size_t nbytes) { return SharedEvent({process_id, descriptor, id, nbytes}); }))
+      .def("record", [stream_at](const SharedEvent& event, int index,
+                                 device::StreamId id) { event.record(stream_at(index, id)); })
+      .def("wait", [stream_at](const SharedEvent& event, int index,
+                               device::StreamId id) { event.wait(stream_at(index, id)); })
+      .def("query", &SharedEvent::query)
+      .def("synchronize", &SharedEvent::synchronize, Release())
+      .def("handle", [](const SharedEvent& event) {
+        const runtime::SharedHandle handle = event.handle();
+        return py::make_tuple(handle.process_id, handle.descriptor, handle.id, handle.nbytes);
+      });
   return true;
 }
 

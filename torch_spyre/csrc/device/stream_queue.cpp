@@ -11,13 +11,6 @@
 namespace spyre::device {
 namespace {
 
-void complete_record(Record& record, std::shared_ptr<const Status> error) {
-  std::lock_guard lock(record.mutex);
-  record.error = std::move(error);
-  if (record.timing) record.time_ns = now_ns();
-  record.done.store(true, std::memory_order_release);
-}
-
 // False when the record is complete; else the stream is released by its completion.
 bool wait_for_record(Record& record, StreamState& stream) {
   std::lock_guard lock(record.mutex);
@@ -62,6 +55,15 @@ void release_waiting(Record& record, std::vector<std::shared_ptr<Record>>& more)
 }
 
 }  // namespace
+
+bool complete_record(Record& record, std::shared_ptr<const Status> error) {
+  std::lock_guard lock(record.mutex);
+  if (record.done.load(std::memory_order_relaxed)) return false;
+  record.error = std::move(error);
+  if (record.timing) record.time_ns = now_ns();
+  record.done.store(true, std::memory_order_release);
+  return true;
+}
 
 void push_item(StreamState& stream, Item item, std::unique_lock<std::mutex>& lock,
                Aftermath& after) {

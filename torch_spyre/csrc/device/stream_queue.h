@@ -37,6 +37,10 @@ void complete_item(StreamState& stream, Aftermath& after);
 // Handles markers at the head, then hands the stream to the engine of its next work.
 void advance(StreamState& stream, Aftermath& after);
 
+// Makes a record complete; false when it was already. Needs no card's mutex. Its waiting streams go
+// on once it is in an Aftermath that is delivered.
+bool complete_record(Record& record, std::shared_ptr<const Status> error);
+
 // Takes a ready stream by priority; null when there is none.
 StreamState* pop_ready(EngineQueue& queue);
 
