@@ -45,3 +45,37 @@ TEST(activity_records_each_work_while_a_sink_is_set) {
   CHECK(records[0].finished_ns <= records[1].started_ns);
   CHECK_OK(destroy_stream(stream));
 }
+
+TEST(launches_are_reported_beside_queued_and_inline_runs) {
+  static std::vector<Launch> launches;
+  const StreamRef stream = create_stream(0, 0);
+  records.clear();
+  set_activity_sink(
+      [](const Activity& activity) {
+        std::lock_guard lock(records_mutex);
+        records.push_back(activity);
+      },
+      [](const Launch& launch) { launches.push_back(launch); });
+  CHECK_OK(enqueue(stream, [] {}, Engine::kDma, "copy"));
+  CHECK_OK(synchronize(stream));
+  {
+    const InlineActivity activity(stream, Engine::kCompute, "inline");
+  }
+  set_activity_sink(nullptr);
+  {
+    const InlineActivity activity(stream, Engine::kCompute, "unseen");
+  }
+  std::lock_guard lock(records_mutex);
+  CHECK_EQ(records.size(), 2u);
+  CHECK_EQ(launches.size(), 2u);
+  if (records.size() != 2 || launches.size() != 2) return;
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK_EQ(launches[i].correlation, records[i].correlation);
+    CHECK(launches[i].engine == records[i].engine);
+    CHECK(launches[i].begin_ns <= launches[i].end_ns);
+  }
+  CHECK(!records[0].inline_run && !launches[0].inline_run);
+  CHECK(records[1].inline_run && launches[1].inline_run);
+  CHECK_EQ(records[1].name, "inline");
+  CHECK_OK(destroy_stream(stream));
+}
