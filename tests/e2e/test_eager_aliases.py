@@ -95,20 +95,3 @@ def test_result_outlives_its_inputs() -> None:
     junk = [torch.full((1000,), 7.0, device=SPYRE) for _ in range(20)]
     assert torch.equal(small.cpu(), expected)
     assert junk[0][0].item() == 7
-
-
-def test_sparse_tensors_move_and_multiply() -> None:
-    dense = torch.eye(4)
-    dense[1, 2] = 3
-    coo = dense.to(SPYRE).to_sparse()
-    assert coo.device == SPYRE
-    assert torch.equal(coo.to_dense().cpu(), dense)
-    assert torch.equal(
-        (coo @ torch.ones(4, 2, device=SPYRE)).cpu(), dense @ torch.ones(4, 2)
-    )
-    csr = dense.to(SPYRE).to_sparse_csr()
-    assert torch.equal(
-        (csr @ torch.ones(4, 2, device=SPYRE)).cpu(), dense @ torch.ones(4, 2)
-    )
-    assert torch.equal(dense.to_sparse().to(SPYRE).cpu().to_dense(), dense)
-    assert torch.equal(dense.to_sparse_csr().to(SPYRE).cpu().to_dense(), dense)

@@ -34,6 +34,7 @@ def large_calls() -> dict[str, Callable[[], object]]:
     weight = torch.rand(64, 32, 3, 3, device=SPYRE)
     query = torch.rand(2, 8, 1024, 64, device=SPYRE)
     flat = torch.rand(1 << 22, device=SPYRE)
+    mask = matrix > 0.5
     return {
         "matmul": lambda: matrix @ matrix,
         "matmul out=": lambda: torch.mm(matrix, matrix, out=out),
@@ -42,6 +43,9 @@ def large_calls() -> dict[str, Callable[[], object]]:
         "pointwise": lambda: flat.exp(),
         "in-place": lambda: flat.mul_(1.0),
         "softmax": lambda: matrix.softmax(-1),
+        "layer_norm": lambda: F.layer_norm(matrix, (1536,)),
+        "where": lambda: torch.where(mask, matrix, out),
+        "masked_fill_": lambda: out.masked_fill_(mask, 1.0),
     }
 
 
@@ -98,6 +102,16 @@ def test_shape_errors_are_raised_by_the_call() -> None:
         large @ torch.rand(999, 3, device=SPYRE)
     with pytest.raises(RuntimeError, match="broadcast"):
         large.copy_(torch.rand(3, device=SPYRE))
+
+
+def test_host_number_may_change_after_the_call() -> None:
+    matrix = torch.rand(1200, 1200, device=SPYRE)
+    number = torch.tensor(2.0)
+    x = torch.ones(1 << 20, device=SPYRE)
+    matrix @ matrix  # whatever follows is behind this
+    x.mul_(number)
+    number.fill_(100)
+    assert x.sum().item() == 2 << 20
 
 
 def test_operators_that_wait_are_counted() -> None:

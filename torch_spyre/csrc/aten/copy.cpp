@@ -6,6 +6,8 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/Copy.h>
 #include <ATen/ops/copy_native.h>
+#include <ATen/quantized/QTensorImpl.h>
+#include <ATen/quantized/Quantizer.h>
 #include <ATen/ops/zero.h>
 
 #include <cstring>
@@ -133,6 +135,9 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking)
   if (self.numel() == 0) {
     return self;
   }
+  if (self.is_quantized() && source.is_quantized()) {
+    at::get_qtensorimpl(self)->set_quantizer_(at::get_qtensorimpl(source)->quantizer());
+  }
   if (copy_bytes_now(self, source)) {
     return self;
   }
@@ -159,7 +164,22 @@ at::Tensor copy_from_and_resize(const at::Tensor& source, const at::Tensor& targ
   return copy_(self, source, /*non_blocking=*/false);
 }
 
+at::Tensor& copy_sparse(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
+  return at::native::copy_sparse_wrapper_(self, source, non_blocking);
+}
+at::Tensor& copy_compressed(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
+  return at::native::copy_sparse_compressed_(self, source, non_blocking);
+}
+
 }  // namespace
+
+// ATen's copies of the other layouts copy the parts, which may be on different devices.
+void register_layout_copies(torch::Library& sparse, torch::Library& compressed,
+                            torch::Library& quantized) {
+  sparse.impl("copy_", TORCH_FN(copy_sparse));
+  compressed.impl("copy_", TORCH_FN(copy_compressed));
+  quantized.impl("copy_", TORCH_FN(copy_));
+}
 
 void register_copies(torch::Library& library) {
   library.impl("copy_", TORCH_FN(copy_));

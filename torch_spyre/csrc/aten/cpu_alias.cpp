@@ -1,5 +1,7 @@
 #include "aten/cpu_alias.h"
 
+#include <ATen/quantized/QTensorImpl.h>
+#include <ATen/quantized/Quantizer.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/StorageImpl.h>
@@ -9,9 +11,6 @@
 
 namespace spyre::aten {
 namespace {
-
-constexpr c10::DispatchKeySet kCpuKeys(c10::DispatchKey::CPU);
-constexpr c10::DispatchKeySet kSpyreKeys(c10::DispatchKey::PrivateUse1);
 
 void release_storage(void* context) {
   c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(context));
@@ -46,9 +45,21 @@ void copy_bits(const at::Tensor& from, at::TensorImpl* to) {
   }
 }
 
-at::Tensor make_tensor(c10::Storage storage, c10::DispatchKeySet keys, const at::Tensor& like) {
-  auto impl = c10::make_intrusive<at::TensorImpl>(std::move(storage), keys,
-                                                  like.unsafeGetTensorImpl()->dtype());
+enum class Side { kHost, kCard };
+
+at::Tensor make_tensor(c10::Storage storage, Side side, const at::Tensor& like) {
+  const caffe2::TypeMeta dtype = like.unsafeGetTensorImpl()->dtype();
+  c10::intrusive_ptr<at::TensorImpl> impl;
+  if (like.is_quantized()) {
+    const c10::DispatchKey key = side == Side::kHost ? c10::DispatchKey::QuantizedCPU
+                                                     : c10::DispatchKey::QuantizedPrivateUse1;
+    impl = c10::make_intrusive<at::QTensorImpl>(std::move(storage), c10::DispatchKeySet(key), dtype,
+                                                at::get_qtensorimpl(like)->quantizer());
+  } else {
+    const c10::DispatchKey key =
+        side == Side::kHost ? c10::DispatchKey::CPU : c10::DispatchKey::PrivateUse1;
+    impl = c10::make_intrusive<at::TensorImpl>(std::move(storage), c10::DispatchKeySet(key), dtype);
+  }
   impl->set_sizes_and_strides(like.sizes(), like.strides(), like.storage_offset());
   copy_bits(like, impl.get());
   return at::Tensor(std::move(impl));
@@ -64,11 +75,11 @@ bool is_pool_memory(const c10::Storage& storage) {
 at::Tensor adopt_cpu_tensor(const at::Tensor& tensor, c10::Device device) {
   return make_tensor(
       share_storage(tensor.storage(), device, c10::GetAllocator(c10::DeviceType::PrivateUse1)),
-      kSpyreKeys, tensor);
+      Side::kCard, tensor);
 }
 
 at::Tensor share_as_cpu(const at::Tensor& tensor) {
-  return make_tensor(share_storage(tensor.storage(), at::kCPU, c10::GetCPUAllocator()), kCpuKeys,
+  return make_tensor(share_storage(tensor.storage(), at::kCPU, c10::GetCPUAllocator()), Side::kHost,
                      tensor);
 }
 
@@ -96,7 +107,7 @@ const c10::Storage& AliasSet::alias_storage(const c10::Storage& storage) {
 }
 
 at::Tensor AliasSet::alias_dense(const at::Tensor& tensor) {
-  return make_tensor(alias_storage(tensor.storage()), kCpuKeys, tensor);
+  return make_tensor(alias_storage(tensor.storage()), Side::kHost, tensor);
 }
 
 at::Tensor AliasSet::alias(const at::Tensor& tensor) {
@@ -139,7 +150,7 @@ at::Tensor AliasSet::to_device(const at::Tensor& result, c10::Device device) {
     return rebuild_sparse(result, device,
                           [&](const at::Tensor& part) { return to_device(part, device); });
   }
-  return make_tensor(device_storage(result.storage(), device), kSpyreKeys, result);
+  return make_tensor(device_storage(result.storage(), device), Side::kCard, result);
 }
 
 void AliasSet::write_back() {

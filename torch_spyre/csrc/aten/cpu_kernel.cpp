@@ -32,6 +32,7 @@ struct Call {
   AliasSet aliases;
   c10::Device device{c10::DeviceType::PrivateUse1, -1};
   bool sparse = false;
+  bool host_data = false;  // a host tensor whose contents the host may change after the call
 };
 
 void note_device(Call& call, c10::Device device) {
@@ -44,15 +45,17 @@ at::Tensor alias_argument(Call& call, const at::Tensor& tensor) {
   if (is_spyre(tensor)) {
     note_device(call, tensor.device());
     call.sparse |= tensor.layout() != at::kStrided;
+  } else if (tensor.defined() && !tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
+    call.host_data = true;
   }
   return call.aliases.alias(tensor);
 }
 
 void alias_value(Call& call, c10::IValue& value) {
   if (value.isTensor()) {
-    const at::Tensor& tensor = value.toTensor();
-    if (is_spyre(tensor)) {
-      value = alias_argument(call, tensor);
+    const at::Tensor alias = alias_argument(call, value.toTensor());
+    if (!alias.is_same(value.toTensor())) {
+      value = alias;
     }
   } else if (value.isTensorList()) {
     c10::List<at::Tensor> list;
@@ -287,7 +290,7 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
   runtime::initialize();
   const device::StreamRef stream = runtime::current_stream(call.device.index());
   const bool small = is_small(record, call.aliases);
-  if (may_queue && !call.sparse && !(small && runtime::may_run_inline(stream)) &&
+  if (may_queue && !call.sparse && !call.host_data && !(small && runtime::may_run_inline(stream)) &&
       (!record.outputs_may_resize || outputs_fit(record, call.aliases, arguments))) {
     record.queued.fetch_add(1, std::memory_order_relaxed);
     queue_call(op, record, key, stream, arguments);

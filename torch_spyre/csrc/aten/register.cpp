@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -83,25 +84,30 @@ Operators find_operators() {
   return found;
 }
 
+// Composite kernels that refuse devices which they do not know.
+const std::unordered_set<std::string_view> kDeviceListed = {"aten::mode.values"};
+
 struct KeyPair {
   DispatchKey spyre, cpu;
 };
-constexpr std::array<KeyPair, 3> kBoxedKeys = {{
+constexpr std::array<KeyPair, 4> kBoxedKeys = {{
     {DispatchKey::PrivateUse1, DispatchKey::CPU},
     {DispatchKey::SparsePrivateUse1, DispatchKey::SparseCPU},
     {DispatchKey::SparseCsrPrivateUse1, DispatchKey::SparseCsrCPU},
+    {DispatchKey::QuantizedPrivateUse1, DispatchKey::QuantizedCPU},
 }};
 
 void register_boxed(const Operators& operators, KeyPair keys) {
   torch::Library& library = library_for("aten", keys.spyre);
   for (const OperatorHandle& op : operators.all) {
-    if (!op.hasKernelForDispatchKey(keys.cpu) || op.hasKernelForDispatchKey(keys.spyre)) {
-      continue;
-    }
-    if (keys.cpu == DispatchKey::CPU && has_structured_wrapper(op)) {
-      continue;
-    }
     const std::string name = c10::toString(op.operator_name());
+    const bool dense = keys.cpu == DispatchKey::CPU;
+    const bool has_kernel = op.hasKernelForDispatchKey(keys.cpu) ||
+                            (dense && kDeviceListed.contains(std::string_view(name)));
+    if (!has_kernel || op.hasKernelForDispatchKey(keys.spyre) ||
+        (dense && has_structured_wrapper(op))) {
+      continue;
+    }
     OperatorRecord* record = make_record(op, operators.structured_out.contains(name));
     library.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunctor(
                                    std::make_unique<CpuKernel>(record, keys.cpu)));
@@ -131,12 +137,18 @@ void register_operators() {
   register_attention(library);
   register_recurrent_cells(library);
   register_histogram(library);
+  register_layer_norm(library);
+  register_masking(library);
+  register_embedding(library);
   register_fast_binary(library);
   register_fast_unary(library);
   register_fast_reductions(library);
   register_fast_matmul(library);
   register_fast_shapes(library);
   forward_stubs_to_cpu();
+  register_layout_copies(library_for("aten", DispatchKey::SparsePrivateUse1),
+                         library_for("aten", DispatchKey::SparseCsrPrivateUse1),
+                         library_for("aten", DispatchKey::QuantizedPrivateUse1));
   register_fallthroughs();
   register_autocast(library_for("aten", DispatchKey::AutocastPrivateUse1));
   library_for("_", DispatchKey::AutocastPrivateUse1)

@@ -11,12 +11,17 @@ void register_operators();
 void register_factories(torch::Library& library);
 void register_views(torch::Library& library);
 void register_copies(torch::Library& library);
+void register_layout_copies(torch::Library& sparse, torch::Library& compressed,
+                            torch::Library& quantized);
 void register_resize(torch::Library& library);
 void register_tensor_state(torch::Library& library);
 void register_convolution(torch::Library& library);
 void register_attention(torch::Library& library);
 void register_recurrent_cells(torch::Library& library);
 void register_histogram(torch::Library& library);
+void register_layer_norm(torch::Library& library);
+void register_masking(torch::Library& library);
+void register_embedding(torch::Library& library);
 void register_autocast(torch::Library& library);
 
 }  // namespace spyre::aten
