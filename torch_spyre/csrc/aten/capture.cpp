@@ -117,9 +117,9 @@ struct CapturedCall {
 
 }  // namespace
 
-void capture_call(const c10::OperatorHandle& op, const OperatorRecord& record,
-                  c10::DispatchKey key, device::StreamRef stream, c10::Device device,
-                  const Stack& originals, Stack aliases, Stack* stack) {
+void capture_call(const c10::OperatorHandle& op, const OperatorRecord& record, c10::DispatchKey key,
+                  device::StreamRef stream, c10::Device device, const Stack& originals,
+                  Stack aliases, Stack* stack) {
   if (record.mutates) {
     refuse(record, "it may resize its arguments");
   }

@@ -15,9 +15,8 @@ namespace spyre::aten {
 //
 // `originals` are the call's arguments, `aliases` the same with CPU tensors for spyre ones. Pushes
 // the results on `stack`. Throws torch.AcceleratorError when the shapes depend on data.
-void capture_call(const c10::OperatorHandle& op, const OperatorRecord& record,
-                  c10::DispatchKey key, device::StreamRef stream, c10::Device device,
-                  const torch::jit::Stack& originals, torch::jit::Stack aliases,
-                  torch::jit::Stack* stack);
+void capture_call(const c10::OperatorHandle& op, const OperatorRecord& record, c10::DispatchKey key,
+                  device::StreamRef stream, c10::Device device, const torch::jit::Stack& originals,
+                  torch::jit::Stack aliases, torch::jit::Stack* stack);
 
 }  // namespace spyre::aten

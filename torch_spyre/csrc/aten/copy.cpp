@@ -6,9 +6,9 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/Copy.h>
 #include <ATen/ops/copy_native.h>
+#include <ATen/ops/zero.h>
 #include <ATen/quantized/QTensorImpl.h>
 #include <ATen/quantized/Quantizer.h>
-#include <ATen/ops/zero.h>
 
 #include <cstring>
 #include <utility>

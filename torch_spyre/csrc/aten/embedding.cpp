@@ -13,19 +13,17 @@ at::Tensor embedding_dense_backward(const at::Tensor& grad, const at::Tensor& in
                                     std::int64_t num_weights, std::int64_t padding_idx,
                                     bool scale_grad_by_freq) {
   check_same_device({&grad, &indices});
-  at::Tensor result =
-      new_tensor({num_weights, grad.size(-1)}, grad.scalar_type(), grad.device());
+  at::Tensor result = new_tensor({num_weights, grad.size(-1)}, grad.scalar_type(), grad.device());
   AliasSet aliases(Ownership::kBorrowPool);
-  run_or_queue(stream_of(grad), "embedding_dense_backward",
-               grad.numel() + result.numel() <= kFastElements,
-               [dy = aliases.alias(grad), at = aliases.alias(indices),
-                out = aliases.alias(result), num_weights, padding_idx,
-                scale_grad_by_freq]() mutable {
-                 at::native::copy_(out,
-                                   at::cpu::embedding_dense_backward(
-                                       dy, at, num_weights, padding_idx, scale_grad_by_freq),
-                                   false);
-               });
+  run_or_queue(
+      stream_of(grad), "embedding_dense_backward", grad.numel() + result.numel() <= kFastElements,
+      [dy = aliases.alias(grad), at = aliases.alias(indices), out = aliases.alias(result),
+       num_weights, padding_idx, scale_grad_by_freq]() mutable {
+        at::native::copy_(
+            out,
+            at::cpu::embedding_dense_backward(dy, at, num_weights, padding_idx, scale_grad_by_freq),
+            false);
+      });
   return result;
 }
 

@@ -72,23 +72,23 @@ Triple layer_norm_backward(const at::Tensor& grad, const at::Tensor& input,
   at::Tensor grad_weight = mask[1] ? like(weight) : at::Tensor();
   at::Tensor grad_bias = mask[2] ? like(bias) : at::Tensor();
   AliasSet aliases(Ownership::kBorrowPool);
-  run_or_queue(
-      stream_of(input), "native_layer_norm_backward", input.numel() <= kFastElements,
-      [dy = aliases.alias(grad), x = aliases.alias(input), m = aliases.alias(mean),
-       r = aliases.alias(rstd), w = aliases.alias(weight), dx = aliases.alias(grad_input),
-       dw = aliases.alias(grad_weight), db = aliases.alias(grad_bias), rows = rows,
-       columns = columns]() mutable {
-        if (rows > 0) {
-          at::native::LayerNormBackwardKernel(at::kCPU, contiguous(dy), contiguous(x), m, r,
-                                              contiguous(w), rows, columns, &dx, &dw, &db);
-          return;
-        }
-        for (at::Tensor* sum : {&dw, &db}) {
-          if (sum->defined()) {
-            sum->zero_();
-          }
-        }
-      });
+  run_or_queue(stream_of(input), "native_layer_norm_backward", input.numel() <= kFastElements,
+               [dy = aliases.alias(grad), x = aliases.alias(input), m = aliases.alias(mean),
+                r = aliases.alias(rstd), w = aliases.alias(weight), dx = aliases.alias(grad_input),
+                dw = aliases.alias(grad_weight), db = aliases.alias(grad_bias), rows = rows,
+                columns = columns]() mutable {
+                 if (rows > 0) {
+                   at::native::LayerNormBackwardKernel(at::kCPU, contiguous(dy), contiguous(x), m,
+                                                       r, contiguous(w), rows, columns, &dx, &dw,
+                                                       &db);
+                   return;
+                 }
+                 for (at::Tensor* sum : {&dw, &db}) {
+                   if (sum->defined()) {
+                     sum->zero_();
+                   }
+                 }
+               });
   return {grad_input, grad_weight, grad_bias};
 }
 

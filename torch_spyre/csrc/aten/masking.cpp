@@ -34,8 +34,7 @@ at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::
   AliasSet aliases(Ownership::kOwn);
   const at::Tensor c = aliases.alias(condition), a = aliases.alias(self), b = aliases.alias(other);
   at::Tensor result;
-  run_and_wait(stream, "where", total <= kFastElements,
-               [&] { result = at::cpu::where(c, a, b); });
+  run_and_wait(stream, "where", total <= kFastElements, [&] { result = at::cpu::where(c, a, b); });
   return aliases.to_device(result, device);
 }
 

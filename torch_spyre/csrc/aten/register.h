@@ -22,6 +22,7 @@ void register_histogram(torch::Library& library);
 void register_layer_norm(torch::Library& library);
 void register_masking(torch::Library& library);
 void register_embedding(torch::Library& library);
+void register_sync_batch_norm(torch::Library& library);
 void register_autocast(torch::Library& library);
 
 }  // namespace spyre::aten
