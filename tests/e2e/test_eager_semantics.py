@@ -163,3 +163,35 @@ def test_missing_kernel_names_the_operator() -> None:
         torch.ops.aten._cudnn_rnn_flatten_weight(
             [torch.ones(3, device=SPYRE)], 1, 1, 1, 1, 0, 1, False, False
         )
+
+
+def test_sync_batch_norm_pieces_equal_batch_norm() -> None:
+    torch.manual_seed(0)
+    x, weight = torch.randn(6, 3, 5), torch.rand(3)
+    bias, grad = torch.rand(3), torch.randn(6, 3, 5)
+    reference = x.clone().requires_grad_()
+    weight_leaf = weight.clone().requires_grad_()
+    expected = F.batch_norm(reference, None, None, weight_leaf, bias, training=True)
+    expected.backward(grad)
+    ours, w, b, dy = (t.to(SPYRE) for t in (x, weight, bias, grad))
+    halves = [torch.batch_norm_stats(part, 1e-5) for part in (ours[:2], ours[2:])]
+    counts = torch.tensor([10.0, 20.0], device=SPYRE)
+    running_mean, running_var = (
+        torch.zeros(3, device=SPYRE),
+        torch.ones(3, device=SPYRE),
+    )
+    mean, invstd = torch.batch_norm_gather_stats_with_counts(
+        ours, torch.stack([h[0] for h in halves]), torch.stack([h[1] for h in halves]),
+        running_mean, running_var, 0.1, 1e-5, counts,
+    )  # fmt: skip
+    result = torch.batch_norm_elemt(ours, w, b, mean, invstd, 1e-5)
+    torch.testing.assert_close(result.cpu(), expected.detach())
+    torch.testing.assert_close(running_mean.cpu(), 0.1 * x.mean((0, 2)))
+    torch.testing.assert_close(running_var.cpu(), 0.9 + 0.1 * x.var((0, 2)))
+    sums = torch.batch_norm_backward_reduce(dy, ours, mean, invstd, w, True, True, True)
+    torch.testing.assert_close(sums[2].cpu(), weight_leaf.grad)
+    count = torch.tensor([30], dtype=torch.int32, device=SPYRE)
+    grad_input = torch.batch_norm_backward_elemt(
+        dy, ours, mean, invstd, w, sums[0], sums[1], count
+    )
+    torch.testing.assert_close(grad_input.cpu(), reference.grad, rtol=1e-4, atol=1e-5)

@@ -79,6 +79,7 @@ void copy_host_device(const at::Tensor& self, const at::Tensor& source, bool non
     }
     const device::InlineActivity activity(stream, device::Engine::kDma, name);
     BelowAutograd guard;
+    InlineActivity activity(name, stream);
     run_single_threaded(work);
     return;
   }
