@@ -16,6 +16,7 @@
 #include "aten/cpu_alias.h"
 #include "aten/execution.h"
 #include "aten/register.h"
+#include "aten/sparse_alias.h"
 #include "device/event.h"
 #include "device/pinned.h"
 
@@ -166,7 +167,13 @@ at::Tensor copy_from_and_resize(const at::Tensor& source, const at::Tensor& targ
 }
 
 at::Tensor& copy_sparse(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
-  return at::native::copy_sparse_wrapper_(self, source, non_blocking);
+  if (self.device() == source.device()) {
+    return at::native::copy_sparse_wrapper_(self, source, non_blocking);
+  }
+  const at::Tensor moved = rebuild_sparse(source, self.device(), [&](const at::Tensor& part) {
+    return part.to(self.device(), part.scalar_type(), non_blocking, /*copy=*/true);
+  });
+  return self.copy_(moved, non_blocking);
 }
 at::Tensor& copy_compressed(at::Tensor& self, const at::Tensor& source, bool non_blocking) {
   return at::native::copy_sparse_compressed_(self, source, non_blocking);

@@ -32,7 +32,8 @@ struct Call {
   AliasSet aliases;
   c10::Device device{c10::DeviceType::PrivateUse1, -1};
   bool sparse = false;
-  bool host_data = false;  // a host tensor whose contents the host may change after the call
+  bool host_result = false;  // the device argument names the host
+  bool host_data = false;    // a host tensor whose contents the host may change after the call
 };
 
 void note_device(Call& call, c10::Device device) {
@@ -81,6 +82,8 @@ void alias_value(Call& call, c10::IValue& value) {
         note_device(call, device);
       }
       value = c10::Device(at::kCPU);
+    } else {
+      call.host_result = device.is_cpu();
     }
   }
 }
@@ -311,7 +314,9 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
   if (record.mutates) {
     call.aliases.write_back();
   }
-  results_to_device(call, arguments);
+  if (!call.host_result) {
+    results_to_device(call, arguments);
+  }
   stack->insert(stack->end(), std::make_move_iterator(arguments.begin()),
                 std::make_move_iterator(arguments.end()));
 }
