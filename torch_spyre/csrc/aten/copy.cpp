@@ -80,7 +80,6 @@ void copy_host_device(const at::Tensor& self, const at::Tensor& source, bool non
     }
     const device::InlineActivity activity(stream, device::Engine::kDma, name);
     BelowAutograd guard;
-    InlineActivity activity(name, stream);
     run_single_threaded(work);
     return;
   }

@@ -16,11 +16,7 @@
 #include <utility>
 #include <vector>
 
-<<<<<<< HEAD
 #include "device/activity.h"
-=======
-#include "aten/inline_activity.h"
->>>>>>> 7ca3764 (Profiler records of eager work that ran inline; SyncBatchNorm test)
 #include "device/stream.h"
 #include "runtime/stream.h"
 
@@ -100,7 +96,6 @@ void run_and_wait(device::StreamRef stream, const std::string& name, bool small,
     const device::InlineActivity activity(stream, device::Engine::kCompute, name.c_str());
     BelowAutograd guard;
     SingleThreadScope threads;
-    InlineActivity activity(name, stream);
     fn();
     return;
   }
@@ -131,7 +126,6 @@ void run_or_queue(device::StreamRef stream, const char* name, bool small, F&& fn
     const device::InlineActivity activity(stream, device::Engine::kCompute, name);
     BelowAutograd guard;
     SingleThreadScope threads;
-    InlineActivity activity(name, stream);
     fn();
     return;
   }

@@ -79,13 +79,8 @@ inline device::StreamRef stream_of(const at::Tensor& tensor) {
 
 inline bool is_strided(const at::Tensor& tensor) { return tensor.layout() == at::kStrided; }
 
-<<<<<<< HEAD
 // True for small spyre tensors on an idle stream. Throws the stream's pending error. False under a
 // profiler: the other paths report what runs.
-=======
-// True for small spyre tensors on an idle stream, while no profiler wants a record of each call.
-// Throws the stream's pending error.
->>>>>>> 7ca3764 (Profiler records of eager work that ran inline; SyncBatchNorm test)
 inline bool is_fast(const at::Tensor& self) {
   return is_spyre(self) && is_strided(self) && self.numel() <= kFastElements &&
          !device::activity_enabled() && runtime::may_run_inline(stream_of(self));

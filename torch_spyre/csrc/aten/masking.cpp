@@ -3,6 +3,7 @@
 #include <ATen/ops/masked_fill_cpu_dispatch.h>
 #include <ATen/ops/where_cpu_dispatch.h>
 
+#include "aten/cpu_kernel.h"
 #include "aten/device_check.h"
 #include "aten/fast_path.h"
 #include "aten/register.h"
@@ -14,11 +15,21 @@ bool is_plain(const at::Tensor& tensor, c10::Device device) {
   return tensor.device() == device && is_strided(tensor) && tensor.is_contiguous();
 }
 
+// Host numbers, conversions, layouts that TensorIterator chooses: the boxed kernel.
+at::Tensor boxed_where(const at::Tensor& condition, const at::Tensor& self,
+                       const at::Tensor& other) {
+  static const c10::OperatorHandle op =
+      c10::Dispatcher::singleton().findSchemaOrThrow("aten::where", "self");
+  static OperatorRecord* record = find_or_make_record(op);
+  torch::jit::Stack stack = {condition, self, other};
+  run_cpu_kernel(op, *record, c10::DispatchKey::CPU, &stack);
+  return stack.back().toTensor();
+}
+
 at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::Tensor& other) {
   check_same_device({&condition, &self, &other});
   const at::Tensor& on_card = is_spyre(condition) ? condition : is_spyre(self) ? self : other;
   const c10::Device device = on_card.device();
-  const device::StreamRef stream = stream_of(on_card);
   const std::int64_t total = condition.numel() + self.numel() + other.numel();
   if (is_plain(condition, device) && is_plain(self, device) && is_plain(other, device) &&
       condition.scalar_type() == at::kBool && self.scalar_type() == other.scalar_type()) {
@@ -26,16 +37,13 @@ at::Tensor where(const at::Tensor& condition, const at::Tensor& self, const at::
         at::infer_size_dimvector(condition.sizes(), self.sizes()), other.sizes());
     at::Tensor result = new_tensor(shape, self.scalar_type(), device);
     AliasSet aliases(Ownership::kBorrowPool);
-    run_or_queue(stream, "where", total <= 3 * kFastElements && result.numel() <= kFastElements,
+    run_or_queue(stream_of(on_card), "where",
+                 total <= 3 * kFastElements && result.numel() <= kFastElements,
                  [c = aliases.alias(condition), a = aliases.alias(self), b = aliases.alias(other),
                   out = aliases.alias(result)]() mutable { at::cpu::where_outf(c, a, b, out); });
     return result;
   }
-  AliasSet aliases(Ownership::kOwn);
-  const at::Tensor c = aliases.alias(condition), a = aliases.alias(self), b = aliases.alias(other);
-  at::Tensor result;
-  run_and_wait(stream, "where", total <= kFastElements, [&] { result = at::cpu::where(c, a, b); });
-  return aliases.to_device(result, device);
+  return boxed_where(condition, self, other);
 }
 
 at::Tensor& masked_fill_scalar(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
