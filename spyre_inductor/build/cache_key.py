@@ -35,6 +35,7 @@ def cache_key(source: str, plans_json: str, toolchain: Toolchain) -> str:
         toolchain.host_digest,
         *toolchain.compile_flags,
         *toolchain.link_flags,
+        toolchain.library.version if toolchain.library else "",
         *_headers(toolchain.include_dirs),
     )
     for part in parts:

@@ -18,7 +18,7 @@ from spyre_inductor.logs import artifact_name
 from .cache_key import abi_version, cache_key
 from .entry import MODULE_FILE, PLAN_FILE, SOURCE_FILE, CacheEntry, write_build_record
 from .kernel_cache import KernelCache
-from .toolchain import Toolchain
+from .toolchain import Toolchain, uses_library
 
 log = logging.getLogger(__name__)
 events = logging.getLogger(artifact_name("spyre_inductor.build", "spyre_cache"))
@@ -78,7 +78,10 @@ def _build_locked(
         (staged / SOURCE_FILE).write_text(source)
         (staged / PLAN_FILE).write_text(plans_json)
         start = time.perf_counter()
-        command = _run_compiler(staged, key, toolchain, cache)
+        words = toolchain.compile_command(
+            SOURCE_FILE, MODULE_FILE, with_library=uses_library(source)
+        )
+        command = _run_compiler(staged, key, words, cache)
         milliseconds = round((time.perf_counter() - start) * 1e3, 1)
         facts = {
             "abi_version": abi_version(toolchain),
@@ -93,9 +96,8 @@ def _build_locked(
 
 
 def _run_compiler(
-    staged: Path, key: str, toolchain: Toolchain, cache: KernelCache
+    staged: Path, key: str, command: tuple[str, ...], cache: KernelCache
 ) -> tuple[str, ...]:
-    command = toolchain.compile_command(SOURCE_FILE, MODULE_FILE)
     try:
         done = subprocess.run(
             command,

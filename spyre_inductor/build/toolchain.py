@@ -59,6 +59,16 @@ _LINK_FLAGS = (
 
 _PROBE_TIMEOUT_SECONDS = 60
 
+LIBRARY_HEADER = "spyre_kernels/special.h"
+
+
+@dataclass(frozen=True)
+class Library:
+    """PyTorch's C++ headers: where they are, and the version that enters the cache key."""
+
+    include_dir: str
+    version: str
+
 
 @dataclass(frozen=True)
 class Toolchain:
@@ -75,17 +85,45 @@ class Toolchain:
     compile_flags: tuple[str, ...]
     link_flags: tuple[str, ...]
     include_dirs: tuple[str, ...]
+    library: Library | None = None
 
-    def compile_command(self, source: str, output: str) -> tuple[str, ...]:
-        """The one command that turns `source` into the shared object `output`."""
+    def compile_command(
+        self, source: str, output: str, *, with_library: bool = False
+    ) -> tuple[str, ...]:
+        """The one command that turns file `source` into the shared object `output`.
+
+        `with_library` is uses_library() of the source's text.
+
+        Raises:
+            CompileError: the source needs the library and the toolchain has none.
+        """
         includes = tuple(f"-I{directory}" for directory in self.include_dirs)
+        link_flags = self.link_flags
+        if with_library:
+            if self.library is None:
+                message = (
+                    f"{source} needs PyTorch's headers; give the toolchain a library"
+                )
+                raise CompileError(message, shlex.join(self.command), source, "")
+            includes += ("-isystem", self.library.include_dir)
+            link_flags = tuple(flag for flag in link_flags if flag != "-nostdlib")
+            link_flags += ("-lstdc++",)
         return (
-            *self.command, *self.compile_flags, *includes, source, "-o", output, *self.link_flags
+            *self.command, *self.compile_flags, *includes, source, "-o", output, *link_flags
         )  # fmt: skip
 
 
+def uses_library(source: str) -> bool:
+    """True when the rendered text includes the one header that is built on PyTorch's."""
+    return LIBRARY_HEADER in source
+
+
 def detect_toolchain(
-    cxx: str, isa: str, include_dirs: Iterable[str | Path], fp_contract: str = "off"
+    cxx: str,
+    isa: str,
+    include_dirs: Iterable[str | Path],
+    fp_contract: str = "off",
+    library: Library | None = None,
 ) -> Toolchain:
     """The toolchain for compiler `cxx` and instruction set `isa`.
 
@@ -95,6 +133,7 @@ def detect_toolchain(
         include_dirs: Directories of the kernel headers; their text enters each cache key.
         fp_contract: "fast" lets a*b+c become one fused operation, "off" rounds twice as CPU eager
             does (the kernel library asks for fused operations where it wants them).
+        library: PyTorch's headers, for the special functions; only kernels that use one need it.
 
     Raises:
         CompileError: there is no such compiler, or it does not run.
@@ -131,6 +170,7 @@ def detect_toolchain(
         include_dirs=tuple(
             str(Path(directory).resolve()) for directory in include_dirs
         ),
+        library=library,
     )
 
 

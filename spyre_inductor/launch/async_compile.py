@@ -15,13 +15,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import codegen_templates
+import torch
 import torch_spyre
 
 from .. import config
 from ..build.compile import build_module
 from ..build.entry import CacheEntry
 from ..build.kernel_cache import KernelCache, open_cache
-from ..build.toolchain import Toolchain, detect_toolchain
+from ..build.toolchain import Library, Toolchain, detect_toolchain
 
 _lock = threading.Lock()
 _in_flight: dict[tuple[str, str], Future[CacheEntry]] = {}
@@ -37,7 +38,15 @@ def include_dirs() -> tuple[Path, ...]:
 
 def current_toolchain() -> Toolchain:
     """The toolchain that config names now. Raises CompileError or UnsupportedError."""
-    return detect_toolchain(config.cxx, config.isa, include_dirs(), config.fp_contract)
+    return detect_toolchain(
+        config.cxx, config.isa, include_dirs(), config.fp_contract, torch_library()
+    )
+
+
+def torch_library() -> Library:
+    """The installed PyTorch's headers."""
+    root = Path(torch.__file__).parent
+    return Library(str(root / "include"), torch.__version__)
 
 
 @functools.lru_cache(maxsize=8)

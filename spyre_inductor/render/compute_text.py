@@ -50,22 +50,14 @@ _BY_HEADER = {
     "trigonometry.h": "sin cos tan",
     "libm.h": "sinh cosh asin acos atan asinh acosh atanh lgamma atan2 hypot nextafter fmod "
     "remainder pow ldexp frexp_mantissa frexp_exponent",
-    "special_gamma.h": "digamma zeta polygamma",
-    "special_igamma.h": "igamma igammac",
-    "special_bessel_i.h": "i0 i0e i1 i1e",
-    "special_normal.h": "erfinv ndtri ndtr log_ndtr",
-    "special_erfcx.h": "erfcx",
-    "special_airy.h": "airy_ai",
-    "special_bessel_j.h": "bessel_j0 bessel_j1 spherical_bessel_j0",
-    "special_bessel_y.h": "bessel_y0 bessel_y1",
-    "special_modified_i.h": "modified_bessel_i0 modified_bessel_i1",
-    "special_modified_k.h": "modified_bessel_k0 modified_bessel_k1 "
-    "scaled_modified_bessel_k0 scaled_modified_bessel_k1",
-    "special_polynomials.h": "chebyshev_polynomial_t chebyshev_polynomial_u "
-    "chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he "
-    "laguerre_polynomial_l legendre_polynomial_p",
-    "special_shifted.h": "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u "
-    "shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w",
+    "special.h": "digamma zeta polygamma igamma igammac i0 i0e i1 i1e erfinv ndtri ndtr "
+    "log_ndtr erfcx airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 spherical_bessel_j0 "
+    "modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 "
+    "scaled_modified_bessel_k0 scaled_modified_bessel_k1 chebyshev_polynomial_t "
+    "chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w "
+    "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u "
+    "shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w hermite_polynomial_h "
+    "hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p",
 }
 
 # Headers that have float32 only; the float64 functions are in libm.h.

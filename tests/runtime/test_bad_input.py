@@ -140,9 +140,12 @@ def test_destroyed_stream_is_refused() -> None:
     handle = _C.create_stream(0, 0)
     stream = torch.spyre.ExternalStream(handle, 0)
     _C.destroy_stream(0, handle)
-    with pytest.raises(
-        (ValueError, RuntimeError), match=r"(?i)destroyed|no stream|not a stream"
-    ), torch.spyre.stream(stream):
+    with (
+        pytest.raises(
+            (ValueError, RuntimeError), match=r"(?i)destroyed|no stream|not a stream"
+        ),
+        torch.spyre.stream(stream),
+    ):
         torch.ones(2, device="spyre") + 1
     with pytest.raises(
         (ValueError, RuntimeError), match=r"(?i)destroyed|no stream|not a stream"

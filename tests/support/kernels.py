@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import importlib.metadata
+import importlib.util
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spyre_inductor.build.toolchain import detect_toolchain
+from spyre_inductor.build.toolchain import Library, detect_toolchain, uses_library
 from spyre_inductor.plan.kernel_plan import KernelPlan
 from spyre_inductor.render.environment import INCLUDE_DIR
 from spyre_inductor.render.renderer import render_module
@@ -68,14 +70,25 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 
 
 @functools.cache
+def torch_library() -> Library:
+    """PyTorch's headers, found without importing torch."""
+    spec = importlib.util.find_spec("torch")
+    assert spec is not None and spec.origin is not None
+    version = importlib.metadata.version("torch")
+    return Library(str(Path(spec.origin).parent / "include"), version)
+
+
+@functools.cache
 def load_source(source: str, isa: str = "native") -> ctypes.CDLL:
     """Compiles one rendered module and loads it."""
-    toolchain = detect_toolchain("g++", isa, INCLUDES)
+    toolchain = detect_toolchain("g++", isa, INCLUDES, library=torch_library())
     stem = hashlib.sha256(f"{isa}\n{source}".encode()).hexdigest()[:16]
     cpp, so = build_directory() / f"{stem}.cpp", build_directory() / f"{stem}.so"
     cpp.write_text(source)
     done = subprocess.run(
-        toolchain.compile_command(str(cpp), str(so)), capture_output=True, text=True
+        toolchain.compile_command(str(cpp), str(so), with_library=uses_library(source)),
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, f"{done.stderr[:4000]}\n{source}"
     return ctypes.CDLL(str(so))

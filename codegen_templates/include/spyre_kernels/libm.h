@@ -11,8 +11,8 @@ namespace spyre::kernels {
 namespace libm {
 extern "C" {
 #define SPYRE_PROTOTYPE(NAME) \
-  f64 NAME(f64);              \
-  f32 NAME##f(f32);
+  f64 NAME(f64) noexcept;     \
+  f32 NAME##f(f32) noexcept;
 SPYRE_PROTOTYPE(exp)
 SPYRE_PROTOTYPE(exp2)
 SPYRE_PROTOTYPE(expm1)
@@ -36,19 +36,19 @@ SPYRE_PROTOTYPE(acosh)
 SPYRE_PROTOTYPE(atanh)
 SPYRE_PROTOTYPE(lgamma)
 #undef SPYRE_PROTOTYPE
-#define SPYRE_PROTOTYPE(NAME) \
-  f64 NAME(f64, f64);         \
-  f32 NAME##f(f32, f32);
+#define SPYRE_PROTOTYPE(NAME)  \
+  f64 NAME(f64, f64) noexcept; \
+  f32 NAME##f(f32, f32) noexcept;
 SPYRE_PROTOTYPE(pow)
 SPYRE_PROTOTYPE(atan2)
 SPYRE_PROTOTYPE(hypot)
 SPYRE_PROTOTYPE(nextafter)
 SPYRE_PROTOTYPE(fmod)
 #undef SPYRE_PROTOTYPE
-f64 ldexp(f64, int);
-f32 ldexpf(f32, int);
-f64 frexp(f64, int*);
-f32 frexpf(f32, int*);
+f64 ldexp(f64, int) noexcept;
+f32 ldexpf(f32, int) noexcept;
+f64 frexp(f64, int*) noexcept;
+f32 frexpf(f32, int*) noexcept;
 }
 }  // namespace libm
 

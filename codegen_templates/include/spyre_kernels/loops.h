@@ -65,8 +65,8 @@ SPYRE_INLINE void for_runs(Slice slice, i64 extent, F step) {
 // A row of a core's LX: on the stack, which the host keeps in L2; a row beyond kLxStackBytes (sizes
 // known at launch only) comes from the heap.
 inline constexpr i64 kLxStackBytes = 1536 * 1024;
-extern "C" void* malloc(unsigned long);
-extern "C" void free(void*);
+extern "C" void* malloc(unsigned long) noexcept;
+extern "C" void free(void*) noexcept;
 struct LxHeap {
   void* block = nullptr;
   ~LxHeap() {

@@ -3,7 +3,7 @@
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -45,3 +45,5 @@ SPYRE_KERNEL(spyre_fused__native_batch_norm_legit_no_training_0) {
     });
   });
 }
+
+}  // namespace spyre::kernels

@@ -3,7 +3,7 @@
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -30,3 +30,5 @@ SPYRE_KERNEL(spyre_fused_bitwise_and_view_0) {
     store(lanes, out_ptr0 + x0, tmp3);
   });
 }
+
+}  // namespace spyre::kernels

@@ -4,7 +4,7 @@
 #include "spyre_kernels/kernel.h"
 #include "spyre_kernels/reduce.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -44,3 +44,5 @@ SPYRE_KERNEL(spyre_fused_sum_0) {
     });
   });
 }
+
+}  // namespace spyre::kernels

@@ -4,7 +4,7 @@
 #include "spyre_kernels/kernel.h"
 #include "spyre_kernels/reduce.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -49,3 +49,5 @@ SPYRE_KERNEL(spyre_fused_var_0) {
     store(lanes, in_out_ptr0 + x0, tmp9);
   });
 }
+
+}  // namespace spyre::kernels

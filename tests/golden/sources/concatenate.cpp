@@ -5,7 +5,7 @@
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -76,3 +76,5 @@ SPYRE_KERNEL(spyre_fused_add_2) {
     store(lanes, out_ptr0 + x0, tmp2);
   });
 }
+
+}  // namespace spyre::kernels

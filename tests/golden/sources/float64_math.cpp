@@ -4,7 +4,7 @@
 #include "spyre_kernels/kernel.h"
 #include "spyre_kernels/libm.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -31,3 +31,5 @@ SPYRE_KERNEL(spyre_fused_add_exp_sin_0) {
     store(lanes, out_ptr0 + x0, tmp3);
   });
 }
+
+}  // namespace spyre::kernels

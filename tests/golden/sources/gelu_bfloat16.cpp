@@ -4,7 +4,7 @@
 #include "spyre_kernels/kernel.h"
 #include "spyre_kernels/scalar_math.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -41,3 +41,5 @@ SPYRE_KERNEL(spyre_fused_gelu_mul_0) {
     store(lanes, out_ptr0 + x0, tmp11);
   });
 }
+
+}  // namespace spyre::kernels

@@ -6,7 +6,7 @@
 #include "spyre_kernels/atomic.h"
 #include "spyre_kernels/checks.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -61,3 +61,5 @@ SPYRE_KERNEL(spyre_fused_index_put_1) {
     });
   });
 }
+
+}  // namespace spyre::kernels

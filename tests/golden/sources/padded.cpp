@@ -3,7 +3,7 @@
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -41,3 +41,5 @@ SPYRE_KERNEL(spyre_fused_constant_pad_nd_mul_0) {
     });
   });
 }
+
+}  // namespace spyre::kernels

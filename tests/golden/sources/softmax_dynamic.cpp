@@ -5,7 +5,7 @@
 #include "spyre_kernels/reduce.h"
 #include "spyre_kernels/scalar_math.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -58,3 +58,5 @@ SPYRE_KERNEL(spyre_fused__softmax_0) {
     });
   }
 }
+
+}  // namespace spyre::kernels

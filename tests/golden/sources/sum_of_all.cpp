@@ -5,7 +5,7 @@
 #include "spyre_kernels/kernel.h"
 #include "spyre_kernels/reduce.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -60,3 +60,5 @@ SPYRE_KERNEL(spyre_fused_sum_0_combine) {
   const f32 tmp1 = tmp1_acc.result();
   store(out_ptr0, tmp1);
 }
+
+}  // namespace spyre::kernels

@@ -3,7 +3,7 @@
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
 
-using namespace spyre::kernels;
+namespace spyre::kernels {
 
 SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 
@@ -35,3 +35,5 @@ SPYRE_KERNEL(spyre_fused_add_t_0) {
     });
   });
 }
+
+}  // namespace spyre::kernels

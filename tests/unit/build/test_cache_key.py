@@ -9,7 +9,7 @@ import pytest
 
 from spyre_inductor.build import cache_key as cache_key_module
 from spyre_inductor.build.cache_key import abi_version, cache_key
-from spyre_inductor.build.toolchain import Toolchain
+from spyre_inductor.build.toolchain import Library, Toolchain
 from spyre_inductor.errors import CompileError
 
 ABI = "#define SPYRE_KERNEL_ABI_VERSION 7\n"
@@ -48,6 +48,7 @@ def test_parts_do_not_run_together(chain: Toolchain) -> None:
         {"host_digest": "other cpu"},
         {"compile_flags": ("-O2",)},
         {"link_flags": ("-lm", "-lgcc")},
+        {"library": Library("/torch/include", "2.14.0")},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -64,6 +65,7 @@ def test_every_field_of_the_toolchain_counts(chain: Toolchain) -> None:
         "host_digest",
         "compile_flags",
         "link_flags",
+        "library",
     }
     fields = {field.name for field in dataclasses.fields(Toolchain)}
     assert fields == covered | {"include_dirs"}, "a new field needs a place in the key"

@@ -8,7 +8,7 @@ import pytest
 
 from spyre_inductor.build.toolchain import detect_toolchain
 from spyre_inductor.render.environment import INCLUDE_DIR
-from tests.support.kernels import INCLUDES
+from tests.support.kernels import INCLUDES, torch_library
 
 HEADERS = sorted(path.name for path in (INCLUDE_DIR / "spyre_kernels").glob("*.h"))
 
@@ -20,7 +20,8 @@ def test_headers_stand_alone(isa: str) -> None:
     for header in HEADERS:
         command = [
             *toolchain.command, *toolchain.compile_flags, "-Wall", "-Wextra", "-Wno-parentheses",
-            "-fsyntax-only", *(f"-I{path}" for path in INCLUDES), "-x", "c++", "-",
+            "-fsyntax-only", *(f"-I{path}" for path in INCLUDES),
+            "-isystem", torch_library().include_dir, "-x", "c++", "-",
         ]  # fmt: skip
         done = subprocess.run(
             command,
