@@ -14,8 +14,9 @@ import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-import codegen_templates
 import torch
+
+import codegen_templates
 import torch_spyre
 
 from .. import config

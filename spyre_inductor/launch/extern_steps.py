@@ -28,7 +28,6 @@ from spyre_inductor.plan.launch_plan import (
 
 from .attention_steps import OPERATORS, kept_results, on_cpu_kernel
 
-
 # Operators whose eager kernel does more than the CPU's (csrc/aten/histogram.cpp).
 _MORE_THAN_THE_CPU = frozenset((torch.ops.aten.histc.default,))
 

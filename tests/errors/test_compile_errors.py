@@ -134,6 +134,6 @@ def test_refused_kernel_shows_command_source_and_compiler_output(
 def test_missing_compiler_is_one_sentence() -> None:
     options = {"spyre.cxx": "/no/such/compiler"}
     compiled = torch.compile(lambda x: x * 3 - 4, backend="spyre", options=options)
-    with pytest.raises(Exception, match="no C\\+\\+ compiler.*SPYRE_BUILD_CXX"):
+    with pytest.raises(Exception, match=r"no C\+\+ compiler.*SPYRE_BUILD_CXX"):
         compiled(torch.ones(4).to("spyre"))
     assert_device_works()

@@ -176,9 +176,12 @@ def test_capture_inside_a_capture_and_replay_without_one() -> None:
     with pytest.raises(RuntimeError, match=r"(?i)captur"):
         torch.spyre.SpyreGraph().replay()
     graph = torch.spyre.SpyreGraph()
-    with pytest.raises(RuntimeError, match=r"(?i)captur"):
-        with torch.spyre.graph(graph), torch.spyre.graph(torch.spyre.SpyreGraph()):
-            torch.ones(2, device="spyre").add_(1)
+    with (
+        pytest.raises(RuntimeError, match=r"(?i)captur"),
+        torch.spyre.graph(graph),
+        torch.spyre.graph(torch.spyre.SpyreGraph()),
+    ):
+        torch.ones(2, device="spyre").add_(1)
 
 
 def test_generator_of_another_device() -> None:

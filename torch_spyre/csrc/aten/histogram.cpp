@@ -1,5 +1,5 @@
-// histc of integers, which CUDA has and the CPU lacks: transformers counts tokens per expert with it
-// on every device but the CPU.
+// histc of integers, which CUDA has and the CPU lacks: transformers counts tokens per expert with
+// it on every device but the CPU.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/histc.h>
 #include <torch/library.h>

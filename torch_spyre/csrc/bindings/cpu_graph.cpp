@@ -37,8 +37,7 @@ PyObject* give_to_host(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
       PyErr_SetString(PyExc_TypeError, "give_to_host(tuple of outputs, device_index)");
       throw PythonError{};
     }
-    runtime::synchronize(
-        runtime::current_stream(static_cast<c10::DeviceIndex>(as_int(args[1]))));
+    runtime::synchronize(runtime::current_stream(static_cast<c10::DeviceIndex>(as_int(args[1]))));
     const Py_ssize_t count = PyTuple_GET_SIZE(args[0]);
     PyObject* outputs = PyTuple_New(count);
     if (outputs == nullptr) throw PythonError{};

@@ -9,8 +9,7 @@
 namespace spyre::bindings {
 
 struct KernelObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   std::shared_ptr<const runtime::Kernel> kernel;
 };
 

@@ -99,23 +99,20 @@ runtime::LaunchPlanSpec as_spec(PyObject* args) {
   spec.cpu_resident = item(args, 2) == Py_True;
   spec.input_count = static_cast<std::size_t>(as_int(item(args, 3)));
   for_each(item(args, 4), [&](PyObject* source) {
-    spec.size_sources.push_back(
-        {as_index(item(source, 0)),
-         static_cast<runtime::SizeSource::Kind>(as_int(item(source, 1))),
-         as_index(item(source, 2))});
+    spec.size_sources.push_back({as_index(item(source, 0)),
+                                 static_cast<runtime::SizeSource::Kind>(as_int(item(source, 1))),
+                                 as_index(item(source, 2))});
   });
   const std::size_t symbols = spec.size_sources.size();
   spec.sizes = as_programs(item(args, 5), symbols);
   for_each(item(args, 6), [&](PyObject* memory) {
-    spec.memories.push_back(
-        {static_cast<runtime::MemorySpec::Source>(as_int(item(memory, 0))),
-         as_index(item(memory, 1)), as_program(item(memory, 2), symbols)});
+    spec.memories.push_back({static_cast<runtime::MemorySpec::Source>(as_int(item(memory, 0))),
+                             as_index(item(memory, 1)), as_program(item(memory, 2), symbols)});
   });
   for_each(item(args, 7), [&](PyObject* slot) {
     spec.slots.push_back({as_string(item(slot, 0)), as_index(item(slot, 1)),
                           as_dtype(item(slot, 2)), as_programs(item(slot, 3), symbols),
-                          as_programs(item(slot, 4), symbols),
-                          as_program(item(slot, 5), symbols)});
+                          as_programs(item(slot, 4), symbols), as_program(item(slot, 5), symbols)});
   });
   for_each(item(args, 8), [&](PyObject* step) { spec.steps.push_back(as_step(step)); });
   for_each(item(args, 9), [&](PyObject* output) {
@@ -128,8 +125,7 @@ runtime::LaunchPlanSpec as_spec(PyObject* args) {
 // --- the object ---------------------------------------------------------------------------------
 
 struct PlanObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   runtime::LaunchPlan* plan;
 };
 

@@ -45,10 +45,10 @@ std::map<device::MempoolId, int> g_active_uses;
 
 // This thread's allocations, on any stream, go to the pool until end_allocate_to_pool.
 void begin_allocate_to_pool(int index, device::MempoolId pool) {
-  allocator_of(index).begin_allocate_to_pool(pool, [owner = std::this_thread::get_id()](
-                                                        device::StreamId) {
-    return std::this_thread::get_id() == owner;
-  });
+  allocator_of(index).begin_allocate_to_pool(
+      pool, [owner = std::this_thread::get_id()](device::StreamId) {
+        return std::this_thread::get_id() == owner;
+      });
   std::lock_guard lock(g_uses_mutex);
   ++g_active_uses[pool];
 }
@@ -81,9 +81,8 @@ void raw_delete(std::uintptr_t address) {
 
 bool bind_memory(PyObject* object) {
   auto module = py::reinterpret_borrow<py::module_>(object);
-  module.def("empty_cache", [](device::MempoolId pool) {
-    runtime::device_allocator()->emptyCache(pool);
-  });
+  module.def("empty_cache",
+             [](device::MempoolId pool) { runtime::device_allocator()->emptyCache(pool); });
   module.def("set_memory_fraction", [](double fraction, int index) {
     runtime::check(allocator_of(index).set_memory_fraction(fraction));
   });
@@ -91,9 +90,8 @@ bool bind_memory(PyObject* object) {
   module.def("new_mempool_id", &device::new_mempool_id);
   module.def("begin_allocate_to_pool", &begin_allocate_to_pool);
   module.def("end_allocate_to_pool", &end_allocate_to_pool);
-  module.def("release_pool", [](int index, device::MempoolId pool) {
-    allocator_of(index).release_pool(pool);
-  });
+  module.def("release_pool",
+             [](int index, device::MempoolId pool) { allocator_of(index).release_pool(pool); });
   module.def("active_pool_uses", &active_pool_uses);
   module.def("raw_alloc", &raw_alloc);
   module.def("raw_delete", &raw_delete);

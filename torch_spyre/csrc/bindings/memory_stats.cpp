@@ -65,11 +65,9 @@ py::dict host_memory_stats() {
   to["num_host_alloc"] = from.segments_current;
   to["active_requests"] = stat_dict({from.allocations_current, from.allocations_current, requests,
                                      requests - from.allocations_current});
-  to["active_bytes"] =
-      stat_dict({from.allocated_bytes_current, from.allocated_bytes_peak, 0, 0});
+  to["active_bytes"] = stat_dict({from.allocated_bytes_current, from.allocated_bytes_peak, 0, 0});
   to["segment"] = stat_dict({from.segments_current, from.segments_current, 0, 0});
-  to["allocated_bytes"] =
-      stat_dict({from.reserved_bytes_current, from.reserved_bytes_peak, 0, 0});
+  to["allocated_bytes"] = stat_dict({from.reserved_bytes_current, from.reserved_bytes_peak, 0, 0});
   return to;
 }
 
@@ -81,8 +79,7 @@ bool bind_memory_stats(PyObject* object) {
   module.def("host_memory_stats", &host_memory_stats);
   module.def("reset_accumulated_host_memory_stats", &runtime::reset_pinned_requests);
   module.def("pinned_reset_peak_stats", &device::pinned_reset_peak_stats);
-  module.def("reset_peak_memory_stats",
-             [](int index) { allocator_of(index).reset_peak_stats(); });
+  module.def("reset_peak_memory_stats", [](int index) { allocator_of(index).reset_peak_stats(); });
   module.def("reset_accumulated_memory_stats",
              [](int index) { allocator_of(index).reset_accumulated_stats(); });
   module.def("memory_info", [](int index) {

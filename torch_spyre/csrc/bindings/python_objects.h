@@ -3,8 +3,8 @@
 // A function that finds a wrong object sets a Python error and throws PythonError; guarded() turns
 // every exception into a Python one.
 #pragma once
-#include <Python.h>
 #include <ATen/core/Tensor.h>
+#include <Python.h>
 
 #include <cstdint>
 #include <stdexcept>
@@ -37,8 +37,7 @@ PyObject* guarded(F body) {
 void set_launch_error_classes(PyObject* launch, PyObject* load);
 
 struct TensorObject {  // head of torch/csrc/autograd/python_variable.h: THPVariable
-  PyObject_HEAD
-  at::Tensor tensor;
+  PyObject_HEAD at::Tensor tensor;
 };
 
 // nullptr when the object is no tensor.

@@ -64,15 +64,13 @@ bool bind_stream(PyObject* object) {
   module.def("stream_priority", [](int index, device::StreamId id) {
     return device::stream_priority(stream_at(index, id));
   });
-  module.attr("PRIORITY_RANGE") =
-      py::make_tuple(device::kLowestPriority, device::kHighestPriority);
+  module.attr("PRIORITY_RANGE") = py::make_tuple(device::kLowestPriority, device::kHighestPriority);
   module.def("elapsed_ms", &elapsed_ms);
   module.def("is_capturing", [](int index, device::StreamId id) {
     return device::is_capturing(stream_at(index, id));
   });
-  module.def("is_stream_idle", [](int index, device::StreamId id) {
-    return device::is_idle(stream_at(index, id));
-  });
+  module.def("is_stream_idle",
+             [](int index, device::StreamId id) { return device::is_idle(stream_at(index, id)); });
   return true;
 }
 

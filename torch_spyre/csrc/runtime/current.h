@@ -49,10 +49,10 @@ inline device::StreamRef current_stream(c10::DeviceIndex index = -1) {
 void set_current_stream(device::StreamRef stream);
 
 inline c10::Stream to_c10(device::StreamRef stream) {
-  return c10::Stream(c10::Stream::UNSAFE,
-                     c10::Device(c10::DeviceType::PrivateUse1,
-                                 static_cast<c10::DeviceIndex>(stream.device)),
-                     stream.id);
+  return c10::Stream(
+      c10::Stream::UNSAFE,
+      c10::Device(c10::DeviceType::PrivateUse1, static_cast<c10::DeviceIndex>(stream.device)),
+      stream.id);
 }
 // Throws ValueError for a stream of another device type or one that was destroyed.
 device::StreamRef from_c10(const c10::Stream& stream);

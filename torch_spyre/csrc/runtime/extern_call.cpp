@@ -2,8 +2,8 @@
 
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/core/DispatchKeySet.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <stdexcept>
 
@@ -85,7 +85,9 @@ ExternCall::ExternCall(const std::string& name, const std::string& overload,
     : name_(name),
       operator_([&] {
         const auto found = c10::Dispatcher::singleton().findSchema({name, overload});
-        if (!found) throw std::invalid_argument("launch plan calls unknown operator " + name + "." + overload);
+        if (!found)
+          throw std::invalid_argument("launch plan calls unknown operator " + name + "." +
+                                      overload);
         return *found;
       }()),
       arguments_(std::move(arguments)),

@@ -20,8 +20,8 @@ namespace spyre::runtime {
 struct SlotLayout {
   at::ScalarType dtype = at::ScalarType::Float;
   std::vector<std::int64_t> sizes, strides;
-  std::int64_t offset_bytes = 0;   // from the memory's start
-  std::int64_t extent_bytes = 0;   // bytes spanned from the slot's address
+  std::int64_t offset_bytes = 0;  // from the memory's start
+  std::int64_t extent_bytes = 0;  // bytes spanned from the slot's address
   std::int64_t numel = 1;
 };
 
@@ -29,7 +29,7 @@ struct ExternArgument {
   enum class Kind { kSlot, kSize, kConstant, kList };
   Kind kind = Kind::kConstant;
   std::int32_t slot = -1;
-  std::int32_t size = -1;       // position in the plan's table of evaluated sizes
+  std::int32_t size = -1;  // position in the plan's table of evaluated sizes
   c10::IValue constant;
   std::vector<ExternArgument> items;
 };

@@ -12,9 +12,7 @@ namespace {
 constexpr std::uint64_t kBlockWords = at::MERSENNE_STATE_N;
 constexpr std::size_t kRememberedStates = 64;
 
-std::uint64_t blocks_for(std::uint64_t words) {
-  return (words + kBlockWords - 1) / kBlockWords;
-}
+std::uint64_t blocks_for(std::uint64_t words) { return (words + kBlockWords - 1) / kBlockWords; }
 
 std::mutex g_states_mutex;
 std::list<GeneratorState>& states() {

@@ -33,7 +33,7 @@ class EnginePosition {
 struct GeneratorState {
   std::uint64_t seed = 0, offset = 0;
   at::mt19937_data_pod engine{};
-  std::optional<float> float_normal;    // second half of a pair, not yet handed out
+  std::optional<float> float_normal;  // second half of a pair, not yet handed out
   std::optional<double> double_normal;
 };
 

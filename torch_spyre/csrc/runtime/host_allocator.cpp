@@ -63,9 +63,7 @@ class PinnedAllocator final : public at::HostAllocator {
     to.allocated_bytes.peak = from.reserved_bytes_peak;
     return to;
   }
-  void reset_accumulated_stats() override {
-    reset_pinned_requests();
-  }
+  void reset_accumulated_stats() override { reset_pinned_requests(); }
   void reset_peak_stats() override { device::pinned_reset_peak_stats(); }
 };
 

@@ -44,12 +44,24 @@ std::int64_t fold(std::int64_t op, const std::int64_t* args, std::int64_t count)
   std::int64_t result = args[0];
   for (std::int64_t i = 1; i < count; ++i) {
     switch (op) {
-      case IntProgram::kAdd: result += args[i]; break;
-      case IntProgram::kMul: result *= args[i]; break;
-      case IntProgram::kMin: result = std::min(result, args[i]); break;
-      case IntProgram::kMax: result = std::max(result, args[i]); break;
-      case IntProgram::kAnd: result = result && args[i]; break;
-      default: result = result || args[i]; break;
+      case IntProgram::kAdd:
+        result += args[i];
+        break;
+      case IntProgram::kMul:
+        result *= args[i];
+        break;
+      case IntProgram::kMin:
+        result = std::min(result, args[i]);
+        break;
+      case IntProgram::kMax:
+        result = std::max(result, args[i]);
+        break;
+      case IntProgram::kAnd:
+        result = result && args[i];
+        break;
+      default:
+        result = result || args[i];
+        break;
     }
   }
   return result;
@@ -57,16 +69,26 @@ std::int64_t fold(std::int64_t op, const std::int64_t* args, std::int64_t count)
 
 std::int64_t binary(std::int64_t op, std::int64_t a, std::int64_t b) {
   switch (op) {
-    case IntProgram::kFloorDiv: return floor_div(a, b);
-    case IntProgram::kMod: return a - floor_div(a, b) * b;
-    case IntProgram::kCeilDiv: return -floor_div(-a, b);
-    case IntProgram::kPow: return power(a, b);
-    case IntProgram::kLShift: return a << b;
-    case IntProgram::kRShift: return a >> b;
-    case IntProgram::kEq: return a == b;
-    case IntProgram::kNe: return a != b;
-    case IntProgram::kLt: return a < b;
-    default: return a <= b;
+    case IntProgram::kFloorDiv:
+      return floor_div(a, b);
+    case IntProgram::kMod:
+      return a - floor_div(a, b) * b;
+    case IntProgram::kCeilDiv:
+      return -floor_div(-a, b);
+    case IntProgram::kPow:
+      return power(a, b);
+    case IntProgram::kLShift:
+      return a << b;
+    case IntProgram::kRShift:
+      return a >> b;
+    case IntProgram::kEq:
+      return a == b;
+    case IntProgram::kNe:
+      return a != b;
+    case IntProgram::kLt:
+      return a < b;
+    default:
+      return a <= b;
   }
 }
 

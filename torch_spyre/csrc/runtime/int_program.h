@@ -14,11 +14,23 @@ class IntProgram {
   enum Op : std::int64_t {
     kConstant = 0,  // operand: the value
     kSymbol = 1,    // operand: position in the symbol table
-    kAdd, kMul, kMin, kMax,             // operand: number of arguments
-    kFloorDiv, kMod, kCeilDiv, kPow, kLShift, kRShift,
-    kEq, kNe, kLt, kLe,
-    kAnd, kOr,                          // operand: number of arguments
-    kWhere,                             // condition, then, else
+    kAdd,
+    kMul,
+    kMin,
+    kMax,  // operand: number of arguments
+    kFloorDiv,
+    kMod,
+    kCeilDiv,
+    kPow,
+    kLShift,
+    kRShift,
+    kEq,
+    kNe,
+    kLt,
+    kLe,
+    kAnd,
+    kOr,     // operand: number of arguments
+    kWhere,  // condition, then, else
     kOpCount,
   };
 

@@ -140,15 +140,13 @@ void Kernel::launch(int device, void** buffers, const at::TensorBase* const* ten
   if (spec_.workspace_bytes > 0) buffers[count] = workspace.address();
 
   bool may_inline = false;
-  if (points * spec_.ns_per_point <= kInlineNs)
-    check(device::may_run_inline(stream, &may_inline));
+  if (points * spec_.ns_per_point <= kInlineNs) check(device::may_run_inline(stream, &may_inline));
   if (may_inline) {
     check(run_inline(*serial_steps_, buffers, scalars, stream));
     return;
   }
-  auto work = std::make_unique<KernelWork>(steps_, buffers,
-                                           count + (spec_.workspace_bytes > 0 ? 1 : 0), scalars,
-                                           spec_.scalars.size());
+  auto work = std::make_unique<KernelWork>(
+      steps_, buffers, count + (spec_.workspace_bytes > 0 ? 1 : 0), scalars, spec_.scalars.size());
   for (std::size_t i = 0; i < count; ++i)
     if (device::device_of_address(buffers[i]) < 0) work->own(tensors[i]->storage());
   check(device::enqueue(stream, device::Engine::kCompute, std::move(work)));

@@ -45,8 +45,8 @@ struct KernelSpec {
   bool cores_fixed = false;  // a split reduction: another kernel reads one partial per core
   std::int64_t workspace_bytes = 0;
   std::vector<std::string> checks;
-  IntProgram points;         // points of the iteration space; symbols are the scalars
-  double ns_per_point = 1;   // single-threaded estimate
+  IntProgram points;        // points of the iteration space; symbols are the scalars
+  double ns_per_point = 1;  // single-threaded estimate
 };
 
 // A kernel of a loaded module. Thread-safe; immutable after construction.

@@ -57,8 +57,8 @@ bool fits(const LaunchPlanSpec& spec, const SlotLayout& layout, const at::Tensor
 
 at::Tensor tensor_over(const c10::Storage& storage, std::int64_t base_bytes,
                        const SlotLayout& layout) {
-  const auto key = storage.device_type() == kSpyre ? c10::DispatchKey::PrivateUse1
-                                                   : c10::DispatchKey::CPU;
+  const auto key =
+      storage.device_type() == kSpyre ? c10::DispatchKey::PrivateUse1 : c10::DispatchKey::CPU;
   const auto type = c10::scalarTypeToTypeMeta(layout.dtype);
   at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage),
                                                                c10::DispatchKeySet(key), type);
@@ -111,9 +111,8 @@ std::shared_ptr<const LaunchPlan::Resolved> LaunchPlan::resolve(
                            " must be a tensor of more than " + std::to_string(source.dim) +
                            " dimensions");
     } else {
-      sources.push_back(source.kind == SizeSource::Kind::kSize
-                            ? input.tensor->size(source.dim)
-                            : input.tensor->stride(source.dim));
+      sources.push_back(source.kind == SizeSource::Kind::kSize ? input.tensor->size(source.dim)
+                                                               : input.tensor->stride(source.dim));
     }
   }
   const std::lock_guard lock(mutex_);
@@ -146,7 +145,8 @@ std::vector<CallOutput> LaunchPlan::call(const std::vector<CallInput>& inputs) c
   for (const std::int32_t slot : program_->input_slots()) {
     const SlotSpec& expected = spec().slots[static_cast<std::size_t>(slot)];
     const auto memory = static_cast<std::size_t>(expected.memory);
-    const at::Tensor* tensor = inputs[static_cast<std::size_t>(spec().memories[memory].input)].tensor;
+    const at::Tensor* tensor =
+        inputs[static_cast<std::size_t>(spec().memories[memory].input)].tensor;
     const SlotLayout& layout = resolved->layouts[static_cast<std::size_t>(slot)];
     if (tensor == nullptr || !fits(spec(), layout, *tensor))
       fail_input(spec(), expected, layout, tensor);
@@ -155,7 +155,8 @@ std::vector<CallOutput> LaunchPlan::call(const std::vector<CallInput>& inputs) c
   }
   for (const std::int32_t step : program_->seed_steps()) {
     const std::int32_t slot = std::get<SeedCall>(spec().steps[static_cast<std::size_t>(step)]).slot;
-    const auto memory = static_cast<std::size_t>(spec().slots[static_cast<std::size_t>(slot)].memory);
+    const auto memory =
+        static_cast<std::size_t>(spec().slots[static_cast<std::size_t>(slot)].memory);
     using Limits = std::numeric_limits<std::int64_t>;
     const at::Tensor seeds = at::randint(
         Limits::min(), Limits::max(), resolved->layouts[static_cast<std::size_t>(slot)].sizes,

@@ -181,8 +181,7 @@ device::Status LaunchPlan::Program::run(const Resolved& resolved, void* const* a
     const bool team = parallel && resolved.parallel[i];
     const Segment& segment = team ? segments_[i] : serial_segments_[i];
     if (const auto* steps = std::get_if<0>(&segment)) {
-      device::Status status =
-          device::run_steps(*steps, addresses, resolved.sizes.data(), team);
+      device::Status status = device::run_steps(*steps, addresses, resolved.sizes.data(), team);
       if (!status.is_ok()) return status;
     } else {
       std::get<1>(segment)->run(addresses, resolved.layouts, resolved.sizes.data());

@@ -12,14 +12,14 @@ namespace spyre::runtime {
 
 // What follows from one set of sizes.
 struct LaunchPlan::Resolved {
-  std::vector<std::int64_t> sources;          // the key
-  std::vector<std::int64_t> sizes;            // LaunchPlanSpec::sizes
-  std::vector<SlotLayout> layouts;            // per slot
-  std::vector<std::int64_t> memory_bytes;     // per memory
+  std::vector<std::int64_t> sources;            // the key
+  std::vector<std::int64_t> sizes;              // LaunchPlanSpec::sizes
+  std::vector<SlotLayout> layouts;              // per slot
+  std::vector<std::int64_t> memory_bytes;       // per memory
   std::vector<std::int64_t> workspace_offsets;  // per memory and kernel workspace; -1: not in it
   std::int64_t workspace_bytes = 0;
   double total_ns = 0;
-  std::vector<bool> parallel;                 // per segment: worth a parallel region
+  std::vector<bool> parallel;  // per segment: worth a parallel region
 };
 
 // Immutable; shared by the plan and its queued calls.

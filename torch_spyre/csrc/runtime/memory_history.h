@@ -22,15 +22,15 @@ struct TraceRecord {
   std::uintptr_t address = 0;  // for kOom: free bytes of the card
   std::size_t size_bytes = 0;
   device::StreamId stream = 0;
-  std::int64_t time_us = 0;    // since the epoch
-  Stack stack;                 // null when none was taken
+  std::int64_t time_us = 0;  // since the epoch
+  Stack stack;               // null when none was taken
 };
 
 // Which entries carry a stack; names as in torch.cuda.memory._record_memory_history.
 enum class StackPolicy { kNever, kState, kAlloc, kAll };
 
 struct HistoryOptions {
-  bool keep_trace = true;            // "all"; false keeps only the stacks of live memory
+  bool keep_trace = true;  // "all"; false keeps only the stacks of live memory
   StackPolicy stacks = StackPolicy::kAll;
   bool cpp_frames = false;
   std::size_t max_entries = SIZE_MAX;  // per card

@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::int64_t kAlignment = 128;
 
-std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 bool meet(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
@@ -34,10 +36,9 @@ Packing pack(const std::vector<Lifetime>& lifetimes) {
     }
     packing.offsets[index] = offset;
     packing.total_bytes = std::max(packing.total_bytes, offset + bytes);
-    const auto position =
-        std::upper_bound(placed.begin(), placed.end(), offset, [&](std::int64_t value, std::size_t i) {
-          return value < packing.offsets[i];
-        });
+    const auto position = std::upper_bound(
+        placed.begin(), placed.end(), offset,
+        [&](std::int64_t value, std::size_t i) { return value < packing.offsets[i]; });
     placed.insert(position, index);
   }
   return packing;

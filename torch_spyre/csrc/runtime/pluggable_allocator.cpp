@@ -43,7 +43,8 @@ void free_pluggable(void* address) {
     allocation = found->second;
     allocations().erase(found);
   }
-  // Queued work may still use the memory: it goes back in stream order, as in the caching allocator.
+  // Queued work may still use the memory: it goes back in stream order, as in the caching
+  // allocator.
   const auto give_back = [address, allocation] {
     g_free(address, allocation.nbytes, allocation.stream.device, handle_of(allocation.stream));
   };
