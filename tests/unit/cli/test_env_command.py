@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 
 from spyre_inductor.cli.__main__ import main
 from tests.support.modules import REPOSITORY
-
-STARTUP_SECONDS = 0.3
 
 
 def test_reports_packages_compiler_and_knobs(capsys, monkeypatch) -> None:
@@ -28,7 +25,7 @@ def test_missing_compiler_is_part_of_the_report(capsys, monkeypatch) -> None:
     assert "no C++ compiler: 'no-such-compiler'" in capsys.readouterr().out
 
 
-def test_starts_at_once_and_without_torch() -> None:
+def test_starts_without_torch() -> None:
     command = [
         sys.executable,
         "-X",
@@ -38,14 +35,9 @@ def test_starts_at_once_and_without_torch() -> None:
         "cache",
         "path",
     ]
-    best = float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        done = subprocess.run(
-            command, cwd=REPOSITORY, capture_output=True, text=True, check=True
-        )
-        best = min(best, time.perf_counter() - start)
+    done = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "spyre_inductor.cli.cache" in imported
     assert not imported & {"torch", "jinja2", "sympy", "numpy"}
-    assert best < STARTUP_SECONDS
