@@ -5,6 +5,7 @@ Runs during `import torch`, so it imports nothing of torch._dynamo or torch._ind
 
 from __future__ import annotations
 
+import atexit
 import functools
 import sys
 
@@ -39,3 +40,4 @@ def autoload() -> None:
     tensor_exchange.register()
     multiprocessing.register()
     _compile_hook.watch_dynamo()
+    atexit.register(devices.drain_at_exit)

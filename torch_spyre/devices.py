@@ -160,6 +160,25 @@ class device_of(device):
         super().__init__(obj.get_device() if obj.device.type == "spyre" else -1)
 
 
+def drain_at_exit() -> None:
+    """Waits for every card before Python is torn down.
+
+    Queued work may own memory whose deleter needs the interpreter; an engine thread that asks for
+    it during finalization would end the process. An error nobody asked for yet is raised here, so
+    that Python prints it.
+    """
+    if not is_initialized() or _is_in_bad_fork():
+        return
+    errors = []
+    for index in range(device_count()):
+        try:
+            synchronize(index)
+        except RuntimeError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+
+
 def synchronize(device: Device = None) -> None:
     """Waits for all streams of a card; raises the first error that their work left."""
     _C.synchronize_device(_get_device_index(device, optional=True))
