@@ -13,6 +13,4 @@ out=${SPYRE_TEST_BUILD_DIR:-$top/build/device_cpp}/$variant; mkdir -p "$out"
 make -s -j"${MAX_JOBS:-2}" -f "$here/build.mk" TOP="$top" OUT="$out" VARIANT="$variant"
 export SPYRE_TEST_CXX=${CXX:-g++} SPYRE_TEST_INCLUDE=$top/torch_spyre/include
 export ASAN_OPTIONS=detect_leaks=1:${ASAN_OPTIONS:-} UBSAN_OPTIONS=print_stacktrace=1
-# libgomp is not instrumented: its barriers and its thread pool look like races. See the file.
-export TSAN_OPTIONS=suppressions=$here/tsan.supp:${TSAN_OPTIONS:-}
 exec "$out/device_tests" "$@"

@@ -1,7 +1,7 @@
 // Index bounds and device assertions.
 //
 // A failed check is reported once per launch and the step is left before anything out of bounds is
-// touched: a kernel runs inside a parallel region and must not throw.
+// touched: a kernel runs on threads of the team and must not throw.
 #ifndef SPYRE_KERNELS_CHECKS_H_
 #define SPYRE_KERNELS_CHECKS_H_
 

@@ -3,8 +3,8 @@
 
 namespace spyre::device {
 
-// ATen chooses the size of OpenMP teams per thread; this lets it choose before the first plan runs,
-// so that plans and operators share one team. Set it before the first enqueue. May be null.
+// ATen chooses the size of OpenMP teams per thread; this lets it choose before the first operator
+// runs. Set it before the first enqueue. May be null.
 void set_engine_start_hook(void (*hook)());
 
 }  // namespace spyre::device

@@ -3,7 +3,6 @@
 #include <cxxabi.h>
 #include <omp.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -17,6 +16,7 @@
 #include "fork_guard.h"
 #include "futex.h"
 #include "options.h"
+#include "signals_blocked.h"
 #include "stream_queue.h"
 
 namespace spyre::device {
@@ -57,25 +57,6 @@ void stop_engines() {
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
 }
-
-// Signals go to the host's threads: a handler here would not wake the main thread from a wait.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGPROF}) {
-      sigdelset(&blocked, fault);
-    }
-    pthread_sigmask(SIG_BLOCK, &blocked, &previous_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &previous_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t previous_;
-};
 
 Status named(const Work& work, Status status) {
   if (status.is_ok() || status.message.find(work.name()) != std::string::npos) return status;
@@ -140,7 +121,7 @@ void engine_main(Card& card, Engine engine) {
   const std::string name =
       "spyre" + std::to_string(card.device) + (engine == Engine::kCompute ? "-compute" : "-dma");
   pthread_setname_np(pthread_self(), name.c_str());
-  // One size for the teams of plans and of operators: a team that changes its size is made anew.
+  // Eager operators' own regions: an OpenMP team that changes its size is made anew.
   if (auto hook = start_hook.load(std::memory_order_acquire)) hook();
   const int threads = engine == Engine::kCompute ? options().num_threads : 1;
   if (threads > 0) omp_set_num_threads(threads);

@@ -1,4 +1,4 @@
-// Launch of kernels over the virtual cores: one kernel, or a whole plan in one parallel region.
+// Launch of kernels over the virtual cores: one kernel, or a whole plan at once.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -19,17 +19,17 @@ struct KernelStep {
   std::vector<std::int32_t> scalar_slots;
   std::int32_t workspace_slot = -1;  // buffer slot of the workspace, -1 for none
   std::int32_t cores = 1;            // 1..32; 1 runs without the team
-  bool barrier_before = true;        // depends on an earlier step of the same region
+  bool barrier_before = true;        // depends on an earlier step of the same launch
   std::vector<std::string> checks;   // text per KernelPlan check, for the error message
 };
 
-// Runs the steps in order. With parallel=true and a step of more than one core, opens one parallel
-// region of the calling thread's team for all of them; else runs serially. Returns kKernelFault
-// naming kernel, check, value and limits. Never throws.
+// Runs the steps in order. With parallel=true, threads of the card's team may join (team.h); else
+// all runs on the calling thread. Returns kKernelFault naming kernel, check, value and limits.
+// Never throws.
 Status run_steps(const std::vector<KernelStep>& steps, void* const* buffers,
                  const std::int64_t* scalars, bool parallel);
 
-// Threads of the compute engine's team (SPYRE_NUM_THREADS, default: host cores).
+// Threads that share a launch, the engine's own included (SPYRE_NUM_THREADS, default: host cores).
 int team_size();
 
 }  // namespace spyre::device

@@ -18,7 +18,7 @@ struct Options {
 
   bool launch_blocking = false;      // SPYRE_LAUNCH_BLOCKING: every enqueue waits for its work
   bool poison_freed_memory = false;  // SPYRE_POISON_FREED_MEMORY: freed blocks become 0xcb bytes
-  int num_threads = 0;               // SPYRE_NUM_THREADS: team of the compute engine; 0: OpenMP's
+  int num_threads = 0;               // SPYRE_NUM_THREADS: that share one plan; 0: host cores
   std::size_t queue_limit = 4096;    // SPYRE_QUEUE_LIMIT: entries a card queues before it blocks
 };
 

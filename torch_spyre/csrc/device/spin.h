@@ -10,9 +10,10 @@
 
 namespace spyre::device {
 
-// Waking a thread costs 5-90 us, so a spin of up to 20 us pays when the other side has a core of
-// its own. On a busy host it has not, and the spin only keeps it from running: a spin that was in
-// vain halves the next one, a successful one doubles it, and every 32nd tries the full length.
+// Waking a thread costs 5-90 us, so a spin of up to 50 us, the time between two calls from
+// Python, pays when the other side has a core of its own. On a busy host it has not, and the spin
+// only keeps it from running: a spin that was in vain halves the next one, a successful one doubles
+// it, and every 32nd tries the full length.
 class Spinner {
  public:
   // True when `ready()` became true in time. Any thread; the budget is a hint, so races are
@@ -39,7 +40,7 @@ class Spinner {
   }
 
  private:
-  static constexpr std::int32_t kLongestNs = 20'000;
+  static constexpr std::int32_t kLongestNs = 50'000;
   static constexpr std::int32_t kShortestNs = 1'000;
   std::atomic<std::int32_t> budget_ns_{kLongestNs};
   std::atomic<std::uint32_t> tries_{1};

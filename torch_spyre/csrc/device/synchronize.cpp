@@ -12,6 +12,7 @@
 #include "fork_guard.h"
 #include "futex.h"
 #include "stream_queue.h"
+#include "team.h"
 
 namespace spyre::device {
 namespace {
@@ -58,8 +59,15 @@ Status wait_for_position(StreamState& stream, std::uint64_t position) {
                          "work that runs on a Spyre engine may not wait for queued work: it would "
                          "wait for itself");
   }
-  if (stream.card->wait_spin.spin([&] { return reached(stream, position); })) return Status::ok();
   BlockingWait wait;  // ends after the lock is released
+  for (bool can_help = true;;) {
+    const bool found = stream.card->wait_spin.spin(
+        [&] { return reached(stream, position) || (can_help && team_wants_help()); });
+    if (reached(stream, position)) return Status::ok();
+    if (!found) break;
+    wait.begin();  // a kernel may take long, and Python's other threads go on meanwhile
+    can_help = help_team(stream.completed, position);
+  }
   std::unique_lock lock(stream.card->mutex);
   while (!reached(stream, position)) {
     if (engines_stopped()) return exiting_status();

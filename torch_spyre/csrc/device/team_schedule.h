@@ -1,4 +1,4 @@
-// Which thread of a parallel region runs which virtual cores, step after step. Internal to layer 0.
+// Which thread of a team runs which virtual cores, step after step. Internal to layer 0.
 //
 // Note [Claimed cores]: each thread owns a contiguous range of a step's cores, the same in every
 // step, so that neighbouring steps meet warm caches. It claims them in a few pieces and then helps
@@ -19,7 +19,7 @@ namespace spyre::device {
 
 class TeamSchedule {
  public:
-  // Before the region. `threads` is the most that may take part.
+  // Before the run. `threads` is the most that may take part.
   void reset(int threads) {
     if (ranges_.size() < static_cast<std::size_t>(threads)) {
       ranges_ = std::vector<Range>(static_cast<std::size_t>(threads));
@@ -52,9 +52,12 @@ class TeamSchedule {
     finished_.fetch_add(static_cast<std::uint64_t>(cores), std::memory_order_acq_rel);
   }
 
+  // Of all steps so far.
+  std::uint64_t finished() const { return finished_.load(std::memory_order_acquire); }
+
   // Until so many cores, counted over all steps, are finished.
   void wait_finished(std::uint64_t cores) const {
-    for (int spins = 0; finished_.load(std::memory_order_acquire) < cores; ++spins) {
+    for (int spins = 0; finished() < cores; ++spins) {
       if (spins < kSpins) {
         cpu_relax();
       } else {
@@ -63,8 +66,18 @@ class TeamSchedule {
     }
   }
 
+  // The same for a thread that may leave: false when `leave()` or after a short spin in vain.
+  template <class F>
+  bool wait_finished(std::uint64_t cores, F leave) const {
+    for (int spins = 0; finished() < cores; ++spins) {
+      if (spins == kSpins || leave()) return false;
+      cpu_relax();
+    }
+    return true;
+  }
+
  private:
-  static constexpr int kPieces = 4;
+  static constexpr int kPieces = 16;
   static constexpr int kSpins = 2000;
   struct alignas(64) Range {
     std::atomic<std::uint64_t> word{0};  // (step + 1) << 32 | next core

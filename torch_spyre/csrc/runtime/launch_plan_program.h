@@ -19,7 +19,7 @@ struct LaunchPlan::Resolved {
   std::vector<std::int64_t> workspace_offsets;  // per memory and kernel workspace; -1: not in it
   std::int64_t workspace_bytes = 0;
   double total_ns = 0;
-  std::vector<bool> parallel;  // per segment: worth a parallel region
+  std::vector<bool> parallel;  // per segment: worth the team
 };
 
 // Immutable; shared by the plan and its queued calls.

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 // First failed check of a launch. `code` goes 0 -> 1 exactly once (atomic compare-exchange); the
-// kernel that wins writes the rest. A kernel never throws: it runs inside a parallel region.
+// kernel that wins writes the rest. A kernel never throws: it runs on threads of a team.
 typedef struct spyre_kernel_error {
   int code;         // 0: none, 1: index out of bounds, 2: device assertion failed
   int check;        // position in KernelPlan.checks, names the buffer and the axis
