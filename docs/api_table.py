@@ -18,28 +18,20 @@ RENAMED = {
     "CudaError": "SpyreError",
 }
 
-_LEGACY = "legacy typed tensor or storage class; use torch.Tensor with dtype and device"
-_NO_SENSOR = "an emulated card has no such sensor"
-_CUDA_LIBRARY = "a CUDA library or constant"
+_CUDA_LIBRARY = (
+    "a handle, constant or raw binding of CUDA's own libraries, which do not run here"
+)
 REASONS = {
     "DeferredCudaCallError": "no call is deferred: seeds are set at once",
-    "GreenContext": "cards are not partitioned",
-    "caching_allocator_disabled": "use SPYRE_POISON_FREED_MEMORY to find stale reads",
-    "caching_allocator_enable": "use SPYRE_POISON_FREED_MEMORY to find stale reads",
-    "check_error": "errors are raised as torch.AcceleratorError by every call",
+    "GreenContext": "the executor's threads are one team; a part of a card cannot be set aside",
+    "check_error": "no call returns a status code: errors are raised as torch.AcceleratorError",
     "cudaStatus": _CUDA_LIBRARY,
     "cudart": _CUDA_LIBRARY,
     "current_blas_handle": _CUDA_LIBRARY,
     "current_solver_handle": _CUDA_LIBRARY,
     "has_half": _CUDA_LIBRARY,
     "has_magma": _CUDA_LIBRARY,
-    "jiterator": "write kernels with torch.compile",
-    "list_gpu_processes": "cards belong to one process",
-    "nccl": "collectives are not part of this module",
-    "sparse": "no semi-structured kernels",
-    "temperature": _NO_SENSOR,
-    "power_draw": _NO_SENSOR,
-    "clock_rate": _NO_SENSOR,
+    "jiterator": "takes CUDA C++ source; a fused elementwise kernel comes from torch.compile",
     "utilization": "not counted; use torch.profiler",
     "memory_usage": "not counted; use torch.profiler",
     "tunable": "nothing is tuned at run time",
@@ -48,8 +40,6 @@ REASONS = {
 
 def reason(name: str) -> str:
     """Why a name of torch.cuda has no counterpart; KeyError when nobody wrote it down."""
-    if name.endswith(("Tensor", "Storage")):
-        return _LEGACY
     return REASONS[name]
 
 

@@ -12,7 +12,18 @@ import sys
 DEVICE_NAME = "spyre"
 
 # Importable by path, as torch.cuda.memory and its like are.
-_SUBMODULES = ("amp", "graphs", "memory", "nvtx", "profiler", "random", "streams")
+_SUBMODULES = (
+    "_memory_viz",
+    "amp",
+    "graphs",
+    "memory",
+    "nccl",
+    "nvtx",
+    "operators",
+    "profiler",
+    "random",
+    "streams",
+)
 
 
 @functools.cache
@@ -36,6 +47,7 @@ def autoload() -> None:
         devices  # third-party code takes _get_device_index from there
     )
     sys.modules[f"torch.{DEVICE_NAME}._utils"] = devices
+    sys.modules[f"torch.{DEVICE_NAME}.sparse"] = device_module.sparse
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     tensor_exchange.register()
     multiprocessing.register()

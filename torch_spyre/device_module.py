@@ -7,7 +7,18 @@ from typing import Any
 import torch
 from torch import OutOfMemoryError  # noqa: F401
 
-from torch_spyre import amp, graphs, memory, nvtx, profiler, random, streams  # noqa: F401
+from torch_spyre import (  # noqa: F401
+    _memory_viz,
+    amp,
+    graphs,
+    memory,
+    nccl,
+    nvtx,
+    operators,
+    profiler,
+    random,
+    streams,
+)
 from torch_spyre._compile_hook import INDUCTOR_ATTRIBUTES, register_compiler
 from torch_spyre.devices import *  # noqa: F403
 from torch_spyre.devices import (  # noqa: F401
@@ -18,6 +29,8 @@ from torch_spyre.devices import (  # noqa: F401
     _maybe_exchange_device,
 )
 from torch_spyre.graphs import *  # noqa: F403
+from torch_spyre.legacy_types import *  # noqa: F403
+from torch_spyre.legacy_types import sparse  # noqa: F401
 from torch_spyre.memory import *  # noqa: F403
 from torch_spyre.memory import (  # noqa: F401
     _attach_out_of_memory_observer,
@@ -26,8 +39,10 @@ from torch_spyre.memory import (  # noqa: F401
     _snapshot,
 )
 from torch_spyre.multiprocessing import ipc_collect  # noqa: F401
+from torch_spyre.operators import *  # noqa: F403
 from torch_spyre.random import *  # noqa: F403
 from torch_spyre.random import _get_rng_state_offset, _set_rng_state_offset  # noqa: F401
+from torch_spyre.sensors import *  # noqa: F403
 from torch_spyre.streams import *  # noqa: F403
 from torch_spyre.streams import _set_stream_by_id  # noqa: F401
 

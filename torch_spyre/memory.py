@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -30,6 +32,8 @@ __all__ = [
     "attach_out_of_memory_observer",
     "caching_allocator_alloc",
     "caching_allocator_delete",
+    "caching_allocator_disabled",
+    "caching_allocator_enable",
     "change_current_allocator",
     "device_memory_used",
     "empty_cache",
@@ -38,6 +42,7 @@ __all__ = [
     "host_empty_cache",
     "host_memory_stats",
     "host_memory_stats_as_nested_dict",
+    "list_gpu_processes",
     "max_memory_allocated",
     "max_memory_cached",
     "max_memory_reserved",
@@ -215,6 +220,38 @@ def caching_allocator_delete(mem_ptr: int) -> None:
     if not _C.has_pluggable_allocator() and _C.device_of_address(mem_ptr) < 0:
         raise ValueError(f"{mem_ptr:#x} is not an address of a spyre device")
     _C.raw_delete(mem_ptr)
+
+
+def caching_allocator_enable(value: bool = True) -> None:
+    """Switches reuse of memory on or off, for debugging.
+
+    Off, every allocation is fresh and goes back to the host when freed, after the card has finished
+    its work: a stale pointer faults instead of reading another tensor. Slow.
+    """
+    _C.initialize()
+    _C.set_caching(bool(value))
+
+
+@contextlib.contextmanager
+def caching_allocator_disabled() -> Iterator[None]:
+    """Switches reuse of memory off inside the with block."""
+    caching_allocator_enable(False)
+    try:
+        yield
+    finally:
+        caching_allocator_enable(True)
+
+
+def list_gpu_processes(device: Device = None) -> str:
+    """Processes that use a card, with their memory: this one, as emulated cards are not shared."""
+    index = _index(device)
+    used = memory_reserved(index)
+    lines = [f"Spyre:{index}"]
+    if used == 0:
+        lines.append("no processes are running")
+    else:
+        lines.append(f"process {os.getpid():>10d} uses {used / 2**20:>12.3f} MB memory")
+    return "\n".join(lines)
 
 
 def get_allocator_backend() -> str:

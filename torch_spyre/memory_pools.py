@@ -14,21 +14,30 @@ class MemPool:
     """A pool of memory of the caching allocator.
 
     Its memory goes back when the object is gone and no block of it is in use.
+
+    Args:
+        allocator: what SpyrePluggableAllocator.allocator() gives; its functions then serve every
+            allocation of the pool, without caching. None is the native allocator.
+        use_on_oom: allocations outside of the pool may take its free memory before they fail.
+        no_split: every allocation of the pool gets a segment of its own.
     """
 
     def __init__(
-        self, allocator: None = None, use_on_oom: bool = False, no_split: bool = False
+        self,
+        allocator: tuple[int, int] | None = None,
+        use_on_oom: bool = False,
+        no_split: bool = False,
     ) -> None:
-        for name, value in (
-            ("allocator", allocator),
-            ("use_on_oom", use_on_oom),
-            ("no_split", no_split),
+        if allocator is not None and (
+            not isinstance(allocator, tuple) or len(allocator) != 2
         ):
-            if value:
-                raise ValueError(
-                    f"torch.spyre.MemPool does not support {name}={value!r}"
-                )
+            raise TypeError(
+                "allocator must be None or the result of SpyrePluggableAllocator.allocator(), "
+                f"got {type(allocator).__name__}"
+            )
         self._id: tuple[int, int] = _C.new_mempool_id()
+        self._allocator = allocator
+        self._options = (no_split, use_on_oom)
         self._devices: set[int] = set()  # cards on which this object holds the pool
 
     @property
@@ -37,9 +46,9 @@ class MemPool:
         return self._id
 
     @property
-    def allocator(self) -> None:
-        """None: the native allocator serves every pool."""
-        return None
+    def allocator(self) -> tuple[int, int] | None:
+        """The allocator given; None is the native one."""
+        return self._allocator
 
     def use_count(self) -> int:
         """How many holders the pool has: this object and each active use_mem_pool()."""
@@ -60,9 +69,18 @@ class MemPool:
 def use_mem_pool(pool: MemPool, device: Device = None) -> Iterator[None]:
     """This thread's allocations on a card come from `pool` inside the with block."""
     index = _get_device_index(device, optional=True)
-    _C.begin_allocate_to_pool(index, pool.id)
+    if pool.allocator is not None:
+        _C.begin_pluggable_pool(index, pool.id, *pool.allocator)
+        try:
+            yield
+        finally:
+            _C.end_pluggable_pool(pool.id)
+        return
     held_before = index in pool._devices
-    pool._devices.add(index)
+    if not held_before:
+        _C.set_pool_options(index, pool.id, *pool._options)
+        pool._devices.add(index)
+    _C.begin_allocate_to_pool(index, pool.id)
     try:
         yield
     finally:

@@ -174,6 +174,35 @@ def test_sent_memory_is_held_until_received_and_collected_after() -> None:
     assert _C.collect_shared_memory() == waiting
 
 
+def test_statistics_count_shared_memory_for_its_sender() -> None:
+    """As on CUDA: until the sender has dropped it and it was received; receivers count nothing."""
+    torch.spyre.synchronize()
+    torch.spyre.ipc_collect()
+    before = torch.spyre.memory_stats()
+
+    def change(name: str) -> int:
+        return torch.spyre.memory_stats()[name] - before[name]
+
+    tensor = torch.ones(1 << 20, device="spyre")
+    message = bytes(ForkingPickler.dumps(tensor))
+    address = tensor.data_ptr()
+    assert (
+        change("allocated_bytes.all.current")
+        == change("active_bytes.all.current")
+        == 4 << 20
+    )
+    assert change("allocation.all.current") == 1
+    assert address in [s["address"] for s in torch.spyre.memory_snapshot()]
+    again = ForkingPickler.loads(message)
+    assert change("allocated_bytes.all.current") == 4 << 20
+    del tensor, again
+    gc.collect()
+    torch.spyre.ipc_collect()
+    assert (
+        change("allocated_bytes.all.current") == change("allocation.all.current") == 0
+    )
+
+
 def test_shared_storage_leaves_no_descriptor_behind() -> None:
     def descriptors() -> int:
         return len(os.listdir("/proc/self/fd"))

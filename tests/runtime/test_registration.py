@@ -64,7 +64,19 @@ def test_a_wrong_environment_variable_is_named_when_torch_is_imported() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["memory", "streams", "random", "graphs", "amp", "nvtx", "profiler"]
+    "path",
+    [
+        "_memory_viz",
+        "amp",
+        "graphs",
+        "memory",
+        "nccl",
+        "nvtx",
+        "operators",
+        "profiler",
+        "random",
+        "streams",
+    ],
 )
 def test_submodules_are_importable_by_path(path: str) -> None:
     module = __import__(f"torch.spyre.{path}", fromlist=["x"])

@@ -78,6 +78,22 @@ def test_legacy_format_and_full_pickle() -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:.*quantized tensor creation")
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_quantized_tensors_round_trip(tmp_path: Path, per_channel: bool) -> None:
+    x = torch.tensor([[0.0, 1.0], [2.0, 3.0]])
+    if per_channel:
+        scales, zeros = torch.tensor([0.1, 0.2]), torch.zeros(2, dtype=torch.long)
+        q = torch.quantize_per_channel(x, scales, zeros, 0, torch.qint8)
+    else:
+        q = torch.quantize_per_tensor(x, 0.1, 3, torch.quint8)
+    torch.save(q.to("spyre"), tmp_path / "q.pt")
+    loaded = torch.load(tmp_path / "q.pt")
+    assert loaded.device.type == "spyre" and loaded.qscheme() == q.qscheme()
+    assert torch.equal(loaded.dequantize().cpu(), q.dequantize())
+    assert torch.load(tmp_path / "q.pt", map_location="cpu").device.type == "cpu"
+
+
 def test_shared_storage_stays_shared(tmp_path: Path) -> None:
     base = torch.zeros(4, device="spyre")
     torch.save([base, base[1:3]], tmp_path / "x.pt")

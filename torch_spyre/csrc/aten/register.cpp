@@ -132,6 +132,7 @@ void register_operators() {
   register_views(library);
   register_copies(library);
   register_resize(library);
+  register_resize(library_for("aten", DispatchKey::QuantizedPrivateUse1));
   register_tensor_state(library);
   register_convolution(library);
   register_attention(library);

@@ -43,22 +43,25 @@ void attach_observer(py::function observer) {
 std::mutex g_uses_mutex;
 std::map<device::MempoolId, int> g_active_uses;
 
+void count_use(device::MempoolId pool, int amount) {
+  std::lock_guard lock(g_uses_mutex);
+  if ((g_active_uses[pool] += amount) == 0) {
+    g_active_uses.erase(pool);
+  }
+}
+
 // This thread's allocations, on any stream, go to the pool until end_allocate_to_pool.
 void begin_allocate_to_pool(int index, device::MempoolId pool) {
   allocator_of(index).begin_allocate_to_pool(
       pool, [owner = std::this_thread::get_id()](device::StreamId) {
         return std::this_thread::get_id() == owner;
       });
-  std::lock_guard lock(g_uses_mutex);
-  ++g_active_uses[pool];
+  count_use(pool, 1);
 }
 
 void end_allocate_to_pool(int index, device::MempoolId pool) {
   allocator_of(index).end_allocate_to_pool(pool);
-  std::lock_guard lock(g_uses_mutex);
-  if (--g_active_uses[pool] == 0) {
-    g_active_uses.erase(pool);
-  }
+  count_use(pool, -1);
 }
 
 int active_pool_uses(device::MempoolId pool) {
@@ -71,6 +74,11 @@ std::uintptr_t raw_alloc(std::size_t nbytes, int index, device::StreamId stream)
   runtime::check_device_index(index);
   return reinterpret_cast<std::uintptr_t>(
       runtime::allocate_on(nbytes, {index, stream}).release_context());
+}
+
+runtime::PluggableFunctions functions_at(std::uintptr_t alloc, std::uintptr_t free) {
+  return {reinterpret_cast<runtime::PluggableAlloc>(alloc),
+          reinterpret_cast<runtime::PluggableFree>(free)};
 }
 
 void raw_delete(std::uintptr_t address) {
@@ -96,8 +104,25 @@ bool bind_memory(PyObject* object) {
   module.def("raw_alloc", &raw_alloc);
   module.def("raw_delete", &raw_delete);
   module.def("set_pluggable_allocator", [](std::uintptr_t alloc, std::uintptr_t free) {
-    runtime::set_pluggable_allocator(reinterpret_cast<runtime::PluggableAlloc>(alloc),
-                                     reinterpret_cast<runtime::PluggableFree>(free));
+    runtime::set_pluggable_allocator(functions_at(alloc, free));
+  });
+  module.def("begin_pluggable_pool",
+             [](int index, device::MempoolId pool, std::uintptr_t alloc, std::uintptr_t free) {
+               runtime::begin_pluggable_pool(index, pool, functions_at(alloc, free));
+               count_use(pool, 1);
+             });
+  module.def("end_pluggable_pool", [](device::MempoolId pool) {
+    runtime::end_pluggable_pool();
+    count_use(pool, -1);
+  });
+  module.def("set_pool_options",
+             [](int index, device::MempoolId pool, bool no_split, bool use_on_oom) {
+               allocator_of(index).set_pool_options(pool, no_split, use_on_oom);
+             });
+  module.def("set_caching", [](bool on) {
+    for (int index = 0; index < device::device_count(); ++index) {
+      allocator_of(index).set_caching(on);
+    }
   });
   module.def("has_pluggable_allocator", &runtime::has_pluggable_allocator);
   module.def("device_of_address", [](std::uintptr_t address) {

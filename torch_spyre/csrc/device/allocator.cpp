@@ -13,16 +13,14 @@
 namespace spyre::device {
 namespace {
 
-std::size_t segment_bytes(std::size_t size) {
-  if (size <= kSmallRequestBytes) return kSmallSegmentBytes;
-  if (size < kMediumRequestBytes) return kMediumSegmentBytes;
+std::size_t whole_pages(std::size_t size) {
   return (size + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-// A rest this small would not serve another request of the same pool.
-bool worth_splitting(const Block& block, std::size_t size) {
-  const std::size_t rest = block.size - size;
-  return block.segment->pool->large ? rest > kSmallRequestBytes : rest >= kAlignBytes;
+std::size_t segment_bytes(std::size_t size) {
+  if (size <= kSmallRequestBytes) return kSmallSegmentBytes;
+  if (size < kMediumRequestBytes) return kMediumSegmentBytes;
+  return whole_pages(size);
 }
 
 std::vector<CachingAllocator*> make_allocators() {
@@ -89,9 +87,18 @@ Block* CachingAllocator::Impl::block_at(const void* address) const {
   return blocks.holding(address);
 }
 
+// A rest this small would not serve another request of the same pool.
+bool CachingAllocator::Impl::worth_splitting(const Block& block, std::size_t size) const {
+  const Pool& pool = *block.segment->pool;
+  if (!caching || pool.owner->no_split) return false;
+  const std::size_t rest = block.size - size;
+  return pool.large ? rest > kSmallRequestBytes : rest >= kAlignBytes;
+}
+
 Block* CachingAllocator::Impl::take_free(Pool& pool, std::size_t size) {
-  Block* block = pool.free.best_fit(size);
+  Block* block = caching ? pool.free.best_fit(size) : nullptr;
   if (block == nullptr) return nullptr;
+  if (pool.owner->no_split && block->size != whole_pages(size)) return nullptr;
   pool.free.remove(block);
   if (block->previous != nullptr || block->next != nullptr) {
     count(stats.inactive_split, pool.large, -1);
@@ -101,7 +108,8 @@ Block* CachingAllocator::Impl::take_free(Pool& pool, std::size_t size) {
 }
 
 Block* CachingAllocator::Impl::new_segment(Pool& pool, std::size_t size, Locked& locked) {
-  const std::size_t nbytes = segment_bytes(size);
+  const bool exact = !caching || pool.owner->no_split;
+  const std::size_t nbytes = exact ? whole_pages(size) : segment_bytes(size);
   const auto reserved = static_cast<std::size_t>(stats.reserved_bytes[0].current);
   const std::size_t limit = limit_bytes();
   if (nbytes > limit || reserved > limit - nbytes) return nullptr;
@@ -127,6 +135,13 @@ Block* CachingAllocator::Impl::new_segment(Pool& pool, std::size_t size, Locked&
   count(stats.reserved_bytes, pool.large, static_cast<std::int64_t>(nbytes));
   locked.trace(TraceKind::kSegmentAlloc, base, nbytes, pool.stream);
   return block;
+}
+
+Block* CachingAllocator::Impl::find_block_for(Mempool& mempool, StreamId stream, std::size_t size,
+                                              Locked& locked) {
+  Pool& pool = mempool.pool_for(stream, size > kSmallRequestBytes);
+  Block* block = take_free(pool, size);
+  return block != nullptr ? block : new_segment(pool, size, locked);
 }
 
 // `block` is in no free list. Cuts it to `size` when the rest is useful and marks it live.
@@ -196,16 +211,14 @@ Status CachingAllocator::allocate(std::size_t nbytes, StreamId stream, void** ou
   }
   if (nbytes > impl_->capacity_bytes) return impl_->out_of_memory(nbytes, locked);
   const std::size_t size = (nbytes + kAlignBytes - 1) / kAlignBytes * kAlignBytes;
-  Pool& pool = mempool->pool_for(stream, size > kSmallRequestBytes);
-  Block* block = impl_->take_free(pool, size);
-  if (block == nullptr) block = impl_->new_segment(pool, size, locked);
+  Block* block = impl_->find_block_for(*mempool, stream, size, locked);
   if (block == nullptr) {
     ++impl_->stats.num_alloc_retries;
     Status released = impl_->release_cached(locked, nullptr);
     if (!released.is_ok()) return released;
-    block = impl_->take_free(pool, size);
-    if (block == nullptr) block = impl_->new_segment(pool, size, locked);
+    block = impl_->find_block_for(*mempool, stream, size, locked);
   }
+  if (block == nullptr) block = impl_->take_from_willing_pools(stream, size);
   if (block == nullptr) return impl_->out_of_memory(nbytes, locked);
   impl_->give_out(block, size, nbytes);
   locked.trace(TraceKind::kAlloc, block->address, nbytes, stream);
@@ -236,6 +249,8 @@ void CachingAllocator::free(void* address) {
   }
   if (options().poison_freed_memory) impl_->poison(block);
   impl_->give_back(block, locked);
+  // When it cannot be released now (engine threads may not wait), empty_cache() does it later.
+  if (!impl_->caching) (void)impl_->release_cached(locked, nullptr);
 }
 
 void CachingAllocator::record_stream(void* address, StreamRef stream) {

@@ -75,6 +75,17 @@ class CachingAllocator {
   void begin_allocate_to_pool(MempoolId pool, std::function<bool(StreamId)> filter);
   void end_allocate_to_pool(MempoolId pool);
   void release_pool(MempoolId pool);
+  // no_split: a request of the pool gets a segment of its own. use_on_oom: requests of other pools
+  // may take free blocks of this one before they fail. Makes the pool when there is none.
+  void set_pool_options(MempoolId pool, bool no_split, bool use_on_oom);
+
+  // Off: nothing is reused; a request gets a fresh segment, which goes back at its free.
+  void set_caching(bool on);
+
+  // Memory of the card that lies elsewhere (shared between processes, a user's allocator): counted,
+  // and shown in snapshots, as one large segment. It exists already: the limit does not refuse it.
+  void add_external(void* address, std::size_t nbytes, MempoolId pool = {0, 0});
+  void remove_external(void* address);
 
   // Trace of allocations for memory history and the profiler; called without the lock held.
   enum class TraceKind {

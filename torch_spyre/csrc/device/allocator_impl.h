@@ -37,6 +37,7 @@ struct Pool {
 struct Mempool {
   MempoolId id{0, 0};
   int uses = 1;  // begin_allocate_to_pool() minus release_pool(); 0: its cached segments may go
+  bool no_split = false, use_on_oom = false;
   struct StreamPools {
     Pool small, large;
   };
@@ -85,11 +86,17 @@ struct CachingAllocator::Impl {
   // allocator.cpp
   Block* take_free(Pool& pool, std::size_t size);
   Block* new_segment(Pool& pool, std::size_t size, Locked& locked);
+  Block* find_block_for(Mempool& mempool, StreamId stream, std::size_t size, Locked& locked);
+  bool worth_splitting(const Block& block, std::size_t size) const;
   void give_out(Block* block, std::size_t size, std::size_t requested);
   void give_back(Block* block, Locked& locked);  // to its pool; merges with free neighbours
   Block* block_at(const void* address) const;    // live or free block that holds the address
   Block* make_block();
   void drop_block(Block* block);
+
+  // allocator_pools.cpp
+  Block* take_from_willing_pools(StreamId stream, std::size_t size);
+  void count_external(std::size_t nbytes, int sign);
 
   // allocator_reclaim.cpp
   void queue_pending_free(Block* block);
@@ -109,6 +116,7 @@ struct CachingAllocator::Impl {
   const int device;
   const std::size_t capacity_bytes;
   double fraction = 1.0;
+  bool caching = true;
 
   mutable std::mutex mutex;  // guards everything below
   Arena arena;
@@ -120,6 +128,7 @@ struct CachingAllocator::Impl {
   std::map<MempoolId, std::unique_ptr<Mempool>> mempools;
   std::vector<std::pair<MempoolId, std::function<bool(StreamId)>>> routes;
   std::deque<PendingFree> pending;
+  std::map<std::uintptr_t, std::pair<std::size_t, MempoolId>> externals;  // address -> bytes, pool
   std::uint64_t next_history_id = 0;
   std::shared_ptr<Tracer> tracer;
   AllocatorStats stats;

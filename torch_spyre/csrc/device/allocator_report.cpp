@@ -148,6 +148,17 @@ std::vector<SegmentInfo> CachingAllocator::snapshot() const {
   if (forked_after_use()) return result;
   std::lock_guard lock(impl_->mutex);
   for (const auto& [base, segment] : impl_->segments) result.push_back(describe(*segment));
+  for (const auto& [address, external] : impl_->externals) {
+    const auto& [nbytes, pool] = external;
+    SegmentInfo info;
+    info.address = address;
+    info.is_large = true;
+    info.total_bytes = info.allocated_bytes = info.active_bytes = info.requested_bytes = nbytes;
+    info.pool_id[0] = pool.first;
+    info.pool_id[1] = pool.second;
+    info.blocks.push_back({address, nbytes, nbytes, true, true, 0});
+    result.push_back(std::move(info));
+  }
   return result;
 }
 

@@ -61,7 +61,7 @@ void report_out_of_memory(int device, std::size_t nbytes) {
 }
 
 void free_block(void* address) {
-  if (address == nullptr || in_bad_fork()) {
+  if (address == nullptr || in_bad_fork() || free_if_pluggable(address)) {
     return;  // the child of a fork does not own the parent's pool
   }
   const int device = device::device_of_address(address);
@@ -93,9 +93,7 @@ class Allocator final : public c10::DeviceAllocator {
   c10::DataPtr allocate(std::size_t nbytes) override {
     return allocate_on(nbytes, current_stream());
   }
-  c10::DeleterFnPtr raw_deleter() const override {
-    return has_pluggable_allocator() ? pluggable_deleter() : &free_block;
-  }
+  c10::DeleterFnPtr raw_deleter() const override { return &free_block; }
   void copy_data(void* dest, const void* src, std::size_t count) const override {
     std::memcpy(dest, src, count);
   }
@@ -163,7 +161,7 @@ c10::DataPtr allocate_on(std::size_t nbytes, device::StreamRef stream) {
   initialize();
   TORCH_CHECK(nbytes <= static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()),
               "Spyre cannot allocate ", nbytes, " bytes: the size is negative or too large");
-  if (has_pluggable_allocator()) [[unlikely]] {
+  if (uses_pluggable(stream.device)) [[unlikely]] {
     return allocate_pluggable(nbytes, stream);
   }
   void* address = nullptr;

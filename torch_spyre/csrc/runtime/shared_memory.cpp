@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/allocator.h"
 #include "device/stream.h"
 #include "runtime/current.h"
 #include "runtime/exception.h"
@@ -50,13 +51,25 @@ std::size_t collect_locked(std::vector<SharedSegmentPtr>& segments) {
   return segments.size();
 }
 
+// Note [Who counts shared memory]: the process that made it, as long as it holds it or nobody has
+// received it, as on CUDA; a receiver's statistics do not show it.
+struct Uncount {
+  SharedSegmentPtr segment;
+  int card = 0;
+  void operator()(SharedSegment* shared) const {
+    device::CachingAllocator::of(card).remove_external(shared->data());
+  }
+};
+
 SharedSegmentPtr move_to_segment(const c10::Storage& storage) {
   const c10::Device card = storage.device();
   check(device::synchronize_device(card.index()));
   SharedSegmentPtr segment = SharedSegment::create(storage.nbytes());
   std::memcpy(segment->data(), storage.data(), storage.nbytes());
-  storage.unsafeGetStorageImpl()->set_data_ptr_noswap(data_ptr_of(segment, card));
-  return segment;
+  SharedSegmentPtr counted(segment.get(), Uncount{segment, card.index()});
+  storage.unsafeGetStorageImpl()->set_data_ptr_noswap(data_ptr_of(counted, card));
+  device::CachingAllocator::of(card.index()).add_external(counted->data(), counted->nbytes());
+  return counted;
 }
 
 }  // namespace
