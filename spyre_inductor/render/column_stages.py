@@ -14,6 +14,7 @@ from spyre_inductor.plan import kernel_plan as kp
 from .code_lines import CodeLines
 from .index_text import factor_text
 from .lane_analysis import LaneAnalysis
+from .lane_loops import has_whole_lanes, lane_loop
 from .operations import OperationRenderer
 from .reductions import Reduction, reduction_of
 
@@ -74,8 +75,9 @@ class ColumnRenderer:
 
     def _lanes(self) -> tuple[str, str]:
         lane = self.plan.lane_axis
+        loop = lane_loop(has_whole_lanes(self.plan), heavy=False)
         return (
-            f"for_lanes(first, last, [&](auto lanes, i64 {lane}) SPYRE_STEP {{",
+            f"{loop}(first, last, [&](auto lanes, i64 {lane}) SPYRE_STEP {{",
             "});",
         )
 

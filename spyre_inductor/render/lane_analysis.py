@@ -31,6 +31,9 @@ class LaneAnalysis:
         self.values: dict[str, Value] = {}
         # Results of casts that round a float32 and leave it one.
         self.rounded_from: dict[str, kp.Cast] = {}
+        # Exponentials, and float32 sums of them: what a softmax divides.
+        self._exponentials: set[str] = set()
+        self._totals: dict[str, str] = {}
         self.lanes_reduce = plan.lane_axis in {
             axis.name for axis in plan.reduction_axes
         }
@@ -91,8 +94,17 @@ class LaneAnalysis:
         elif not isinstance(op, (kp.CheckBounds, kp.Assert, kp.Store)):
             if isinstance(op, kp.Cast):
                 self._note_rounding(op)
+            if isinstance(op, kp.Compute) and op.op == "exp":
+                self._exponentials.add(op.result)
             varying = self._any_varying(_operands(op))
             self._define(op.result, op.dtype, varying, stage)
+
+    def is_share(self, op: kp.Compute) -> bool:
+        """Whether `op` divides lanes of exponentials by their sum, which is one scalar."""
+        if op.op != "truediv" or op.dtype != "float32":
+            return False
+        part, total = op.args
+        return self._totals.get(total) == part and self.value(part).varying
 
     def _note_rounding(self, op: kp.Cast) -> None:
         keeps_type = not op.bitcast and self.value(op.value).dtype == op.dtype
@@ -107,6 +119,8 @@ class LaneAnalysis:
                 varying = varying or self.depends_on_lane(op.index, stage)
         for name, dtype in zip(op.results, op.dtypes, strict=True):
             self._define(name, dtype, varying, stage)
+        if op.kind == "sum" and op.args[0] in self._exponentials and not varying:
+            self._totals[op.results[0]] = op.args[0]
 
     def _visit_scan(self, op: kp.Scan, stage: int) -> None:
         varying = self.lanes_in(stage) and (

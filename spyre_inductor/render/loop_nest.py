@@ -14,6 +14,7 @@ from spyre_inductor.plan import kernel_plan as kp
 from spyre_inductor.plan.expr import IntExpr
 
 from .index_text import affine_stride, factor_text, index_text, product
+from .lane_loops import has_whole_lanes, is_heavy, lane_loop
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,7 @@ def loop_nest(plan: kp.KernelPlan, by_columns: bool = False) -> LoopNest:
     else:
         levels.extend(_divided_levels(plan, prefix, (), by_columns))
     for axis in rest:
-        levels.append(
-            _loop(axis.name, "0", index_text(axis.extent), plan.lane_axis, by_columns)
-        )
+        levels.append(_loop(axis.name, "0", index_text(axis.extent), plan, by_columns))
     return LoopNest(tuple(levels))
 
 
@@ -56,16 +55,18 @@ def _lane_last(axes: tuple[kp.Axis, ...], lane: str | None) -> tuple[kp.Axis, ..
 
 
 def _loop(
-    axis: str, begin: str, end: str, lane: str | None, by_columns: bool = False
+    axis: str, begin: str, end: str, plan: kp.KernelPlan, by_columns: bool = False
 ) -> tuple[str, str]:
-    if axis == lane and by_columns:
+    if axis == plan.lane_axis and by_columns:
         return (
             f"for_columns({begin}, {end}, [&](i64 first, i64 last) SPYRE_STEP {{",
             "});",
         )
-    if axis == lane:
+    if axis == plan.lane_axis:
+        ops = (op for stage in plan.stages for op in stage.ops)
+        loop = lane_loop(has_whole_lanes(plan), is_heavy(ops))
         return (
-            f"for_lanes({begin}, {end}, [&](auto lanes, i64 {axis}) SPYRE_STEP {{",
+            f"{loop}({begin}, {end}, [&](auto lanes, i64 {axis}) SPYRE_STEP {{",
             "});",
         )
     return f"for (i64 {axis} = {begin}; {axis} < {end}; ++{axis}) {{", "}"
@@ -89,7 +90,7 @@ def _divided_levels(
     ]
     last = prefix[-1]
     if not rest and _reads_across(plan, prefix):
-        return [*levels, *_grouped_runs(prefix, plan.lane_axis)]
+        return [*levels, *_grouped_runs(prefix, plan)]
     if len(prefix) == 1:
         begin, end = "slice.begin", "slice.end"
     else:
@@ -98,8 +99,8 @@ def _divided_levels(
         levels.extend((line, "") for line in _decode(prefix[:-1]))
         begin, end = "run.begin", "run.end"
     # `rest` is not empty when `last` holds the lanes: they stay innermost.
-    inner = [_loop(axis.name, "0", index_text(axis.extent), None) for axis in rest]
-    return [*levels, *inner, _loop(last.name, begin, end, plan.lane_axis, by_columns)]
+    inner = [_loop(axis.name, "0", index_text(axis.extent), plan) for axis in rest]
+    return [*levels, *inner, _loop(last.name, begin, end, plan, by_columns)]
 
 
 def _reads_across(plan: kp.KernelPlan, prefix: tuple[kp.Axis, ...]) -> bool:
@@ -120,7 +121,7 @@ def _reads_across(plan: kp.KernelPlan, prefix: tuple[kp.Axis, ...]) -> bool:
 
 
 def _grouped_runs(
-    prefix: tuple[kp.Axis, ...], lane: str | None
+    prefix: tuple[kp.Axis, ...], plan: kp.KernelPlan
 ) -> list[tuple[str, str]]:
     """A few rows together, lanes outside: each line read across is used for all rows."""
     last = prefix[-1]
@@ -128,7 +129,7 @@ def _grouped_runs(
     step = "[&](i64 first, i64 last, i64 begin, i64 end) SPYRE_STEP {"
     return [
         (head + step, "});"),
-        _loop(last.name, "begin", "end", lane),
+        _loop(last.name, "begin", "end", plan),
         ("for (i64 outer = first; outer < last; ++outer) {", "}"),
         *((line, "") for line in _decode(prefix[:-1], "outer")),
     ]

@@ -106,6 +106,9 @@ class OperationRenderer:
         if spelled.header is not None:
             self.headers.add(spelled.header)
         args = [self.operand(arg, value.varying) for arg in op.args]
+        if value.varying and self.analysis.is_share(op):
+            self.declare(op.result, f"share_of({op.args[0]}, {op.args[1]})")
+            return
         if op.op == "where" and not self.analysis.value(op.args[0]).varying:
             args[0] = op.args[0]
         self.declare(

@@ -11,14 +11,12 @@ from spyre_inductor.plan.expr import IntExpr, symbols
 
 from . import cpp_types
 from .code_lines import CodeLines
-from .compute_text import spelling
 from .index_text import factor_text, index_text, product
 from .lane_analysis import LaneAnalysis
+from .lane_loops import LANES, is_heavy, is_whole, lane_loop, reducing_loop
 from .operations import OperationRenderer, linear_index
 from .reductions import Reduction, reduction_of
 from .scans import render_scan, scan_state
-
-LANES = 16
 
 
 class StageRenderer:
@@ -79,7 +77,7 @@ class StageRenderer:
             renderer.declare(name, self._staged_load(name))
         for op in stage.ops:
             if isinstance(op, kp.Reduce):
-                self.lines.add(next(pending).step(renderer, is_heavy(stage)))
+                self.lines.add(next(pending).step(renderer, is_heavy(stage.ops)))
             elif isinstance(op, kp.Scan):
                 render_scan(op, renderer)
             else:
@@ -99,15 +97,13 @@ class StageRenderer:
         if lane is None:
             return
         (length,) = (a.extent for a in self.plan.reduction_axes if a.name == lane)
-        if reduces and not is_heavy(stage):
-            yield (
-                f"reduce_lanes(0, {index_text(length)}, "
-                f"[&](auto lanes, i64 {lane}, int part) SPYRE_STEP {{",
-                "});",
-            )
+        heavy = is_heavy(stage.ops)
+        if reduces and not heavy:
+            loop, parts = reducing_loop(length), ", int part"
         else:
-            head = f"for_lanes(0, {index_text(length)}, [&](auto lanes, i64 {lane}) SPYRE_STEP {{"
-            yield head, "});"
+            loop, parts = lane_loop(is_whole(length), heavy), ""
+        step = f"[&](auto lanes, i64 {lane}{parts}) SPYRE_STEP {{"
+        yield f"{loop}(0, {index_text(length)}, {step}", "});"
 
     def _comment(self, number: int, stage: kp.LoopStage) -> str:
         kinds = [op.kind for op in stage.ops if isinstance(op, (kp.Reduce, kp.Scan))]
@@ -157,35 +153,6 @@ class StageRenderer:
         if not self.analysis.value(name).varying:
             return ""
         return "lanes, " if self.analysis.lanes_reduce else "Full{}, "
-
-
-# Weight of a body above which its own latency hides that of the accumulator; unrolling it would
-# only cost compile time.
-_HEAVY = 8
-_WEIGHTS = {
-    "exp": 8,
-    "tanh": 12,
-    "erf": 12,
-    "log": 8,
-    "sigmoid": 8,
-    "sin": 12,
-    "cos": 12,
-}
-_OTHER_FUNCTION = 8
-
-
-def is_heavy(stage: kp.LoopStage) -> bool:
-    """Whether one step of `stage` is long enough to go without partial results."""
-    weight = 0
-    for op in stage.ops:
-        if isinstance(op, kp.Compute):
-            has_header = spelling(op.op, op.dtype).header is not None
-            weight += _WEIGHTS.get(op.op, _OTHER_FUNCTION if has_header else 1)
-        elif isinstance(op, (kp.Random, kp.Scan, kp.Bucketize)):
-            weight += _HEAVY
-        elif isinstance(op, kp.Reduce) and op.index is not None:
-            weight += _HEAVY // 2
-    return weight >= _HEAVY
 
 
 def _results(op: kp.Operation) -> tuple[str, ...]:

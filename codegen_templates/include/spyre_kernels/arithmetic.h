@@ -80,7 +80,11 @@ SPYRE_INLINE Pack<T, N> sign(const Pack<T, N>& a) {
 template <class T, int N>
 SPYRE_INLINE Pack<T, N> relu(const Pack<T, N>& a) {
   const auto zero = splat_pack<T, N>(T(0));
-  return where(a < zero, zero, a);  // a NaN stays
+  if constexpr (__is_same(T, f32)) {
+    return at_least(zero, a);  // a NaN stays, and so does -0
+  } else {
+    return where(a < zero, zero, a);
+  }
 }
 template <Number T>
 SPYRE_INLINE T abs(T x) {
@@ -172,6 +176,13 @@ SPYRE_INLINE T rsqrt(T x) {
 template <Float T>
 SPYRE_INLINE T fma(T a, T b, T c) {
   return lane(fma(splat(a), splat(b), splat(c)), 0);
+}
+
+// x / total for 0 <= x <= total, a sum of such x: 1.5 ulp, and right wherever division is special.
+// Scaling keeps the inverse of a total near the ends of the exponents' range a normal number.
+SPYRE_INLINE f32v share_of(const f32v& x, f32 total) {
+  const f32 scale = total > 0x1p120f ? 0x1p-64f : total < 0x1p-100f ? 0x1p64f : 1.0f;
+  return x * splat(scale) * splat(1.0f / (total * scale));
 }
 
 // --- integer division ----------------------------------------------------------------------------

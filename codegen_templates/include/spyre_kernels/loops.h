@@ -110,6 +110,21 @@ SPYRE_INLINE void for_lanes(i64 begin, i64 end, F step) {
   if (i < end) step(tail(end - i), i);
 }
 
+// As for_lanes where `begin` and `end` are known to be multiples of 16: half the code.
+template <class F>
+SPYRE_INLINE void for_whole_lanes(i64 begin, i64 end, F step) {
+  for (i64 i = begin; i < end; i += kLanes) step(Full{}, i);
+}
+// As for_lanes for a long step: masked lanes throughout, where those cost less than code.
+template <class F>
+SPYRE_INLINE void for_masked_lanes(i64 begin, i64 end, F step) {
+#if defined(SPYRE_AVX512)
+  for (i64 i = begin; i < end; i += kLanes) step(tail(least(end - i, kLanes)), i);
+#else
+  for_lanes(begin, end, step);
+#endif
+}
+
 // step(first, last) for tiles of columns whose accumulators fit the first-level cache.
 inline constexpr i64 kColumnTile = 1024;
 inline constexpr i64 kRowGroup = 4;
@@ -132,6 +147,14 @@ SPYRE_INLINE void reduce_lanes(i64 begin, i64 end, F step) {
     for (int part = 0; part < kParts; ++part) step(Full{}, i + part * kLanes, part);
   }
   for (; i < end; i += kLanes) step(tail(least(end - i, kLanes)), i, 0);
+}
+// As reduce_lanes where the extent is known to be a multiple of four whole steps.
+template <class F>
+SPYRE_INLINE void reduce_whole_lanes(i64 begin, i64 end, F step) {
+  for (i64 i = begin; i < end; i += kParts * kLanes) {
+#pragma GCC unroll 4
+    for (int part = 0; part < kParts; ++part) step(Full{}, i + part * kLanes, part);
+  }
 }
 
 }  // namespace spyre::kernels

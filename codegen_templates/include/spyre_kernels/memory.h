@@ -24,6 +24,21 @@ SPYRE_INLINE Mask mask_from_bits(u32 bits) {
 SPYRE_INLINE Mask active(Full) { return splat(true); }
 SPYRE_INLINE Mask active(Tail lanes) { return mask_from_bits(lanes.bits); }
 
+// Lanes that exist, and `other` in those that do not.
+template <class V>
+SPYRE_INLINE V existing(Full, const V& a, const V&) {
+  return a;
+}
+template <class V>
+SPYRE_INLINE V existing(Tail lanes, const V& a, const V& other) {
+#if defined(SPYRE_AVX512)
+  if constexpr (__is_same(V, f32v)) {
+    return {__builtin_ia32_blendmps_512_mask(other.v, a.v, u16(lanes.bits))};
+  }
+#endif
+  return where(active(lanes), a, other);
+}
+
 SPYRE_INLINE u32 bits_of(const Mask& m) {
 #if defined(SPYRE_AVX512)
   return __builtin_ia32_cvtd2mask512(m.bits.v);

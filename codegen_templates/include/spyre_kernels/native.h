@@ -198,12 +198,12 @@ SPYRE_INLINE Pack<T, N> fma(const Pack<T, N>& a, const Pack<T, N>& b, const Pack
   }
 }
 
-// a * 2^exponent with one rounding; `exponent` holds whole numbers in [-300, 300].
+// a * 2^floor(exponent) with one rounding; `exponent` in [-300, 300].
 SPYRE_INLINE f32v scale_by_power(const f32v& a, const f32v& exponent) {
 #if defined(SPYRE_AVX512)
   return {native::scale(a.v, exponent.v)};
 #else
-  const i32v n = convert_pack<i32>(exponent);
+  const i32v n = convert_pack<i32>(round_down(exponent));
   const i32v half = n >> splat<i32>(1), rest = n - half;
   // 2^half * 2^rest: only the last product can round, into the denormals.
   const f32v first = bitcast<f32>((half + splat<i32>(127)) << splat<i32>(23));

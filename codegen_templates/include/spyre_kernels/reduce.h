@@ -115,7 +115,7 @@ struct Across {
 
   SPYRE_INLINE void add(Full, int i, const V& x) { parts[i] = Op::combine(parts[i], x); }
   SPYRE_INLINE void add(Tail lanes, int i, const V& x) {
-    parts[i] = Op::combine(parts[i], where(active(lanes), x, splat(Op::template identity<T>)));
+    parts[i] = Op::combine(parts[i], existing(lanes, x, splat(Op::template identity<T>)));
   }
   SPYRE_INLINE T result() const {
     return fold<Op>(Op::combine(Op::combine(parts[0], parts[1]), Op::combine(parts[2], parts[3])));

@@ -40,6 +40,7 @@ SPYRE_INLINE void stream(Full lanes, M* p, const LanesFor<M>& value) {
 }
 template <class M>
 SPYRE_INLINE void stream(Tail lanes, M* p, const LanesFor<M>& value) {
+  if (lanes.bits == Full::bits) return stream(Full{}, p, value);
   store(lanes, p, value);
 }
 // Orders streamed stores before whatever tells others that the kernel has ended.

@@ -1,7 +1,7 @@
 // Memory type <-> compute lanes: 16-bit floats, bool, and plain numbers.
 //
-// Rounding to a 16-bit float is to nearest even, denormals are kept and a NaN becomes the quiet
-// NaN of c10, so that a store gives the bits that CPU eager gives.
+// Rounding to a 16-bit float is to nearest even, denormals are kept and a NaN stays a
+// quiet NaN (its payload is the processor's choice), so that a store gives CPU eager's value.
 #ifndef SPYRE_KERNELS_WIDEN_H_
 #define SPYRE_KERNELS_WIDEN_H_
 
@@ -52,7 +52,28 @@ SPYRE_INLINE u32v round_bits_bf16(const f32v& x) {
   const u32v rounded = (bits + splat<u32>(0x7fff) + odd) >> splat<u32>(16);
   return where(x != x, splat<u32>(0x7fc0), rounded);
 }
-SPYRE_INLINE u16v narrow_bf16(const f32v& x) { return convert_pack<u16>(round_bits_bf16(x)); }
+#if defined(SPYRE_AVX512) && defined(__AVX512BF16__)
+#define SPYRE_NATIVE_BF16 1
+// The machine's own conversion rounds alike, but flushes denormals.
+SPYRE_INLINE bool has_denormal(const f32v& x) {
+  return __builtin_expect(__builtin_ia32_fpclassps512_mask(x.v, 0x20, 0xffff), 0);
+}
+SPYRE_INLINE u16v narrow_bf16_native(const f32v& x) {
+  return {(Register<u16, 16>::type)__builtin_ia32_cvtneps2bf16_v16sf(x.v)};
+}
+#endif
+SPYRE_INLINE u16v narrow_bf16(const f32v& x) {
+#if defined(SPYRE_NATIVE_BF16)
+  if (!has_denormal(x)) return narrow_bf16_native(x);
+#endif
+  return convert_pack<u16>(round_bits_bf16(x));
+}
+SPYRE_INLINE f32v round_to_bf16(const f32v& x) {
+#if defined(SPYRE_NATIVE_BF16)
+  if (!has_denormal(x)) return widen_bf16(narrow_bf16_native(x));
+#endif
+  return bitcast<f32>(round_bits_bf16(x) << splat<u32>(16));  // it never leaves its lane
+}
 
 // --- float16 -------------------------------------------------------------------------------------
 SPYRE_INLINE f32 widen_f16_bits(u16 h) {
@@ -133,7 +154,7 @@ SPYRE_INLINE Vec<typename Memory<M>::Raw> narrow(
 template <class M>
 SPYRE_INLINE f32v round_to(const f32v& x) {
   if constexpr (__is_same(M, bf16)) {
-    return bitcast<f32>(round_bits_bf16(x) << splat<u32>(16));  // it never leaves its lane
+    return round_to_bf16(x);
   } else {
     return widen<M>(narrow<M>(x));
   }

@@ -24,7 +24,7 @@ SPYRE_KERNEL(spyre_fused_bucketize_0) {
 
   // Cores: x0, in units of 32.
   const Slice slice = core_slice(1000, 32, core, cores);
-  for_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
+  for_masked_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
     const f32v tmp0 = load(lanes, in_ptr0 + x0);
     const i64 tmp1 = 0;
     const i64v tmp2 = bucketize<i64, false>(tmp0, Boundaries{in_ptr1, 20, 1}, splat(tmp1),

@@ -67,7 +67,7 @@ SPYRE_KERNEL(spyre_fused__softmax_1) {
   const Slice slice = core_slice(8000, 32, core, cores);
   for_runs(slice, 200, [&](Run run) SPYRE_STEP {
     const i64 x0 = run.outer;
-    for_lanes(run.begin, run.end, [&](auto lanes, i64 x1) SPYRE_STEP {
+    for_masked_lanes(run.begin, run.end, [&](auto lanes, i64 x1) SPYRE_STEP {
       const f32v tmp0 = load(lanes, in_ptr0 + (x1 + 200 * x0));
       const f32v tmp1 = load(lanes, in_ptr1 + x1);
       const f32v tmp2 = tmp0 - tmp1;

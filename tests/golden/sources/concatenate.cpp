@@ -69,7 +69,7 @@ SPYRE_KERNEL(spyre_fused_add_2) {
 
   // Cores: x0, in units of 32.
   const Slice slice = core_slice(8192, 32, core, cores);
-  for_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
+  for_whole_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
     const f32v tmp0 = load(lanes, in_ptr0 + x0);
     const f32 tmp1 = 1.0f;
     const f32v tmp2 = tmp0 + splat(tmp1);

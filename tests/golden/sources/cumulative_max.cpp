@@ -25,7 +25,7 @@ SPYRE_KERNEL(spyre_fused_cummax_0) {
 
   // Cores: x0, in units of 32.
   const Slice slice = core_slice(48, 32, core, cores);
-  for_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
+  for_whole_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
 
     // Stage 0: region, region along r0.
     bool tmp19_started = false;

@@ -27,7 +27,7 @@ SPYRE_KERNEL(spyre_fused_cumsum_0) {
 
     // Stage 0: sum along r0.
     ScanAcross<Sum, f32> tmp4_scan;
-    for_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
+    for_masked_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
       const f32v tmp0 = load(lanes, in_ptr0 + (r0 + 1000 * x0));
       const f32v tmp4 = tmp4_scan.next(lanes, tmp0);
       store(lanes, out_ptr0 + (r0 + 1000 * x0), tmp4);

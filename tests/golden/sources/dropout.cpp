@@ -25,7 +25,7 @@ SPYRE_KERNEL(spyre_fused_native_dropout_0) {
 
   // Cores: x0, in units of 32.
   const Slice slice = core_slice(64000, 32, core, cores);
-  for_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
+  for_whole_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
     const i64 tmp0 = load(in_ptr0);
     const i64v tmp1 = iota<i64>(x0, 1);
     const i32v tmp2 = convert<i32>(tmp1);

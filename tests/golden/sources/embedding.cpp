@@ -25,7 +25,7 @@ SPYRE_KERNEL(spyre_fused_embedding_0) {
   // Cores: x0, in units of 1.
   const Slice slice = core_slice(240, 1, core, cores);
   for (i64 x0 = slice.begin; x0 < slice.end; ++x0) {
-    for_lanes(0, 64, [&](auto lanes, i64 x1) SPYRE_STEP {
+    for_whole_lanes(0, 64, [&](auto lanes, i64 x1) SPYRE_STEP {
       const i64 tmp0 = load(in_ptr0 + x0);
       if (!in_bounds(args, tmp0, 0, 500, 0)) return;
       const f32v tmp1 = load(lanes, in_ptr1 + (x1 + 64 * tmp0));

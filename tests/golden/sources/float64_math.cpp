@@ -23,7 +23,7 @@ SPYRE_KERNEL(spyre_fused_add_exp_sin_0) {
 
   // Cores: x0, in units of 16.
   const Slice slice = core_slice(64000, 16, core, cores);
-  for_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
+  for_whole_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
     const f64v tmp0 = load(lanes, in_ptr0 + x0);
     const f64v tmp1 = exp(tmp0);
     const f64v tmp2 = sin(tmp0);

@@ -23,7 +23,7 @@ SPYRE_KERNEL(spyre_fused__to_copy_mul_0) {
 
   // Cores: x0, in units of 32.
   const Slice slice = core_slice(64000, 32, core, cores);
-  for_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
+  for_whole_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
     const f32v tmp0 = load(lanes, in_ptr0 + x0);
     const f32v tmp1 = round_to<f8e4m3fn>(tmp0);
     const f32 tmp2 = 2.0f;

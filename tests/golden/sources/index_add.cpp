@@ -24,7 +24,7 @@ SPYRE_KERNEL(spyre_fused_index_put_0) {
 
   // Cores: x0, in units of 32.
   const Slice slice = core_slice(3200, 32, core, cores);
-  for_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
+  for_whole_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
     const f32v tmp0 = load(lanes, in_ptr0 + x0);
     store(lanes, out_ptr0 + x0, tmp0);
   });
@@ -48,7 +48,7 @@ SPYRE_KERNEL(spyre_fused_index_put_1) {
   const Slice slice = core_slice(1920, 32, core, cores);
   for_runs(slice, 64, [&](Run run) SPYRE_STEP {
     const i64 x0 = run.outer;
-    for_lanes(run.begin, run.end, [&](auto lanes, i64 x1) SPYRE_STEP {
+    for_whole_lanes(run.begin, run.end, [&](auto lanes, i64 x1) SPYRE_STEP {
       const i64 tmp0 = load(in_ptr0 + x0);
       const i64 tmp1 = 50;
       const i64 tmp2 = tmp0 + tmp1;

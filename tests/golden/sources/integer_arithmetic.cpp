@@ -23,7 +23,7 @@ SPYRE_KERNEL(spyre_fused_add_floor_divide_mul_remainder_0) {
 
   // Cores: x0, in units of 16.
   const Slice slice = core_slice(64000, 16, core, cores);
-  for_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
+  for_whole_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
     const i64v tmp0 = load(lanes, in_ptr0 + x0);
     const i64 tmp1 = 3;
     const i64v tmp2 = floordiv(tmp0, splat(tmp1));

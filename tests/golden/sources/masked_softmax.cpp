@@ -44,7 +44,7 @@ SPYRE_KERNEL(spyre_fused__softmax_masked_fill_0) {
 
     // Stage 2: sum along r0.
     Across<Sum, f32> tmp10_acc;
-    for_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
+    for_masked_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
       const Mask tmp5 = load(lanes, in_ptr0 + (r0 + 1000 * x0));
       const f32v tmp6 = load(lanes, in_ptr1 + (r0 + 1000 * x0));
       const f32v tmp7 = where(tmp5, splat(tmp2), tmp6);
@@ -58,7 +58,7 @@ SPYRE_KERNEL(spyre_fused__softmax_masked_fill_0) {
     // Stage 3: once more along r0.
     for_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
       const f32v tmp9 = load(lanes, tmp9_lx + r0);
-      const f32v tmp11 = tmp9 / splat(tmp10);
+      const f32v tmp11 = share_of(tmp9, tmp10);
       const f32v tmp12 = round_to<f16>(tmp11);
       store(lanes, out_ptr3 + (r0 + 1000 * x0), tmp11);
     });

@@ -25,7 +25,7 @@ SPYRE_KERNEL(spyre_fused_max_pool2d_with_indices_0) {
   for_runs(slice, 16, [&](Run run) SPYRE_STEP {
     const i64 x1 = run.outer % 16;
     const i64 x0 = run.outer / 16;
-    for_lanes(run.begin, run.end, [&](auto lanes, i64 x2) SPYRE_STEP {
+    for_whole_lanes(run.begin, run.end, [&](auto lanes, i64 x2) SPYRE_STEP {
       const i64 tmp0 = -1 + 2 * x1;
       const i64 tmp1 = 0;
       const bool tmp2 = tmp0 >= tmp1;

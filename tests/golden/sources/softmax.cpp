@@ -38,7 +38,7 @@ SPYRE_KERNEL(spyre_fused__softmax_0) {
 
     // Stage 1: sum along r0.
     Across<Sum, f32> tmp5_acc;
-    for_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
+    for_masked_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
       const f32v tmp2 = load(lanes, in_ptr0 + (r0 + 1000 * x0));
       const f32v tmp3 = tmp2 - splat(tmp1);
       const f32v tmp4 = exp(tmp3);
@@ -50,7 +50,7 @@ SPYRE_KERNEL(spyre_fused__softmax_0) {
     // Stage 2: once more along r0.
     for_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
       const f32v tmp4 = load(lanes, tmp4_lx + r0);
-      const f32v tmp6 = tmp4 / splat(tmp5);
+      const f32v tmp6 = share_of(tmp4, tmp5);
       store(lanes, in_out_ptr0 + (r0 + 1000 * x0), tmp6);
     });
   }

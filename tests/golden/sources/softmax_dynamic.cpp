@@ -41,7 +41,7 @@ SPYRE_KERNEL(spyre_fused__softmax_0) {
 
     // Stage 1: sum along r0.
     Across<Sum, f32> tmp5_acc;
-    for_lanes(0, ks0, [&](auto lanes, i64 r0) SPYRE_STEP {
+    for_masked_lanes(0, ks0, [&](auto lanes, i64 r0) SPYRE_STEP {
       const f32v tmp2 = load(lanes, in_ptr0 + (r0 + ks0 * x0));
       const f32v tmp3 = tmp2 - splat(tmp1);
       const f32v tmp4 = exp(tmp3);

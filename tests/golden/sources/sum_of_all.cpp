@@ -28,7 +28,7 @@ SPYRE_KERNEL(spyre_fused_sum_0_partial) {
 
     // Stage 0: sum along r0.
     Across<Sum, f32> tmp1_acc;
-    reduce_lanes(0, 32768, [&](auto lanes, i64 r0, int part) SPYRE_STEP {
+    reduce_whole_lanes(0, 32768, [&](auto lanes, i64 r0, int part) SPYRE_STEP {
       const f32v tmp0 = load(lanes, in_ptr0 + (32768 * s0 + r0));
       tmp1_acc.add(lanes, part, tmp0);
     });

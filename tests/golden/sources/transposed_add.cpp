@@ -24,7 +24,7 @@ SPYRE_KERNEL(spyre_fused_add_t_0) {
   // Cores: x0 * x1, in units of 32.
   const Slice slice = core_slice(3072, 32, core, cores);
   for_run_groups(slice, 48, [&](i64 first, i64 last, i64 begin, i64 end) SPYRE_STEP {
-    for_lanes(begin, end, [&](auto lanes, i64 x1) SPYRE_STEP {
+    for_whole_lanes(begin, end, [&](auto lanes, i64 x1) SPYRE_STEP {
       for (i64 outer = first; outer < last; ++outer) {
         const i64 x0 = outer;
         const f32v tmp0 = load(lanes, in_ptr0 + (x1 + 48 * x0));

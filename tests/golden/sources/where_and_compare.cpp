@@ -24,7 +24,7 @@ SPYRE_KERNEL(spyre_fused_bitwise_and_gt_neg_where_0) {
 
   // Cores: x0, in units of 128.
   const Slice slice = core_slice(64000, 128, core, cores);
-  for_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
+  for_whole_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
     const f32v tmp0 = load(lanes, in_ptr0 + x0);
     const f32 tmp1 = 0.0f;
     const Mask tmp2 = tmp0 > splat(tmp1);
