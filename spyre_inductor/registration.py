@@ -140,11 +140,12 @@ def _register_with_inductor() -> None:
         register_interface_for_device(f"spyre:{index}", SpyreInterface)
     patch_pointwise_device()
     patch_logical_arg_index()
+    patch_reindexed_dependencies()
 
 
-# --- changes to torch/_inductor/lowering.py that have no hook upstream --------------------------
-# Each wraps one name inside that module only. tests/e2e/compile_upstream_patches.py fails once
-# upstream gives the right answer without it.
+# --- changes to torch/_inductor that have no hook upstream --------------------------------------
+# Each wraps one name of lowering.py or scheduler.py only. tests/e2e/compile_upstream_patches.py
+# fails once upstream gives the right answer without it.
 
 
 def patch_pointwise_device() -> Callable[[], None]:
@@ -189,6 +190,32 @@ def patch_logical_arg_index() -> Callable[[], None]:
 
     def undo() -> None:
         lowering._make_reduction_inner = original
+
+    return undo
+
+
+def patch_reindexed_dependencies() -> Callable[[], None]:
+    """The scheduler gives a pointwise node the ranges of the reduction it follows (group norm), but
+    leaves its dependencies in another form than those of nodes that are not on a GPU, so that the
+    two never match and are not fused. Returns a function that undoes the patch."""
+    from torch._inductor import scheduler
+
+    original = scheduler.Scheduler._try_reindex_pointwise_for_reduction
+
+    def try_reindex(self: Any, node1: Any, node2: Any) -> bool:
+        reindexed = original(self, node1, node2)
+        if reindexed and node1.get_device().type == "spyre":
+            node = node2 if node1.is_reduction() else node1
+            for part in node.get_nodes():
+                part.refresh_dependencies(normalize=True, need_clear_tiling_cache=False)
+            if isinstance(node, scheduler.FusedSchedulerNode):
+                scheduler.refresh_group_node_dependencies(node)
+        return reindexed
+
+    scheduler.Scheduler._try_reindex_pointwise_for_reduction = try_reindex  # type: ignore[method-assign]
+
+    def undo() -> None:
+        scheduler.Scheduler._try_reindex_pointwise_for_reduction = original  # type: ignore[method-assign]
 
     return undo
 

@@ -29,11 +29,21 @@ class TreeAxes:
 
 
 def axes_of_tree(
-    tree: Any, entries: Iterable[Any], name_prefix: str, first_number: int
+    tree: Any,
+    entries: Iterable[Any],
+    name_prefix: str,
+    first_number: int,
+    index_cuts: Iterable[int] = (),
 ) -> TreeAxes:
-    """Axes for `tree` (an IterationRangesRoot), of which the indices use `entries`."""
+    """Axes for `tree` (an IterationRangesRoot), of which the indices use `entries`.
+
+    Args:
+        index_cuts: Further cut points (index_cuts.py), taken when all of them nest.
+    """
     entries = list(entries)
-    cuts = _nested_cuts(tree, entries)
+    cuts = _nested_cuts(tree, entries, index_cuts)
+    if cuts is None:
+        cuts = _nested_cuts(tree, entries)
     if cuts is None:
         return _flat_axis(tree, entries, f"{name_prefix}{first_number}")
     count = len(cuts) - 1
@@ -75,11 +85,13 @@ def _position(cuts: list[sympy.Expr], value: sympy.Expr) -> int:
     return next(i for i, cut in enumerate(cuts) if _equal(cut, value))
 
 
-def _nested_cuts(tree: Any, entries: list[Any]) -> list[sympy.Expr] | None:
+def _nested_cuts(
+    tree: Any, entries: list[Any], index_cuts: Iterable[int] = ()
+) -> list[sympy.Expr] | None:
     """Ascending cut points 1 .. numel, each dividing the next; None when they do not nest."""
     sizevars = V.graph.sizevars
     cuts: list[sympy.Expr] = []
-    candidates = [sympy.S.One, tree.numel]
+    candidates = [sympy.S.One, tree.numel, *index_cuts]
     for entry in entries:
         candidates += [entry.divisor, entry.divisor * entry.length]
     for candidate in candidates:

@@ -29,6 +29,7 @@ from spyre_inductor.plan.operations import (
 from .arguments import buffer_arguments, scalar_arguments
 from .axes import TreeAxes, axes_of_tree
 from .dead_code import remove_dead_code
+from .index_cuts import index_cuts
 from .indexing import HOST_ONLY, to_int_expr
 from .recompute import stage_costly_values
 from .recorder import PendingStore
@@ -161,11 +162,9 @@ def _used_across_loops(stages: list[Stage], names: tuple[str, ...]) -> tuple[str
 
 
 def _axes(kernel: Any, stages: list[Stage]) -> list[tuple[Any, TreeAxes]]:
-    used: set[sympy.Symbol] = set()
-    for stage in stages:
-        for op in stage.ops:
-            for expr in index_expressions(op):
-                used |= expr.free_symbols
+    expressions = [e for s in stages for op in s.ops for e in index_expressions(op)]
+    used = {symbol for expr in expressions for symbol in expr.free_symbols}
+    cuts = index_cuts(expressions, kernel.range_tree_nodes)
     counts = {"x": 0, "r": 0}
     result = []
     for tree in kernel.range_trees:
@@ -176,7 +175,8 @@ def _axes(kernel: Any, stages: list[Stage]) -> list[tuple[Any, TreeAxes]]:
         ]
         entries.sort(key=lambda entry: entry.name)
         prefix = "r" if tree.is_reduction else "x"
-        axes = axes_of_tree(tree, entries, prefix, counts[prefix])
+        first, extra = counts[prefix], cuts.get(tree.prefix, ())
+        axes = axes_of_tree(tree, entries, prefix, first, extra)
         counts[prefix] += len(axes.names)
         result.append((tree, axes))
     return result

@@ -1,4 +1,4 @@
-"""The two changes to Inductor's lowering: right with them, wrong without them.
+"""The changes to Inductor: right with them, wrong without them.
 
 When a second test of a pair fails, upstream no longer needs the patch: remove it.
 """
@@ -11,7 +11,8 @@ from contextlib import contextmanager
 import pytest
 import torch
 from torch._inductor import lowering
-from torch._inductor.utils import fresh_cache
+from torch._inductor.scheduler import Scheduler
+from torch._inductor.utils import fresh_cache, run_and_get_code
 
 from spyre_inductor import registration
 from tests.support.compiled import fresh_dynamo  # noqa: F401
@@ -20,21 +21,21 @@ pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
 @contextmanager
-def upstream(name: str) -> Iterator[None]:
-    """Inside, torch/_inductor/lowering.py has its own `name` again."""
+def upstream(name: str, owner: object = lowering) -> Iterator[None]:
+    """Inside, `owner` (torch/_inductor/lowering.py) has its own `name` again."""
     registration.register()
-    patched = getattr(lowering, name)
+    patched = getattr(owner, name)
     (original,) = (
         cell.cell_contents
         for cell in patched.__closure__
         if getattr(cell.cell_contents, "__name__", "") == name
     )
-    setattr(lowering, name, original)
+    setattr(owner, name, original)
     try:
         with fresh_cache():
             yield
     finally:
-        setattr(lowering, name, patched)
+        setattr(owner, name, patched)
 
 
 def compiled(fn: Callable[..., torch.Tensor], *args: torch.Tensor) -> torch.Tensor:
@@ -73,3 +74,24 @@ def test_arg_reduction_patch_is_still_needed() -> None:
     with upstream("_make_reduction_inner"):
         result = compiled(position, VALUES.to("spyre")).item()
     assert result != position(VALUES).item()
+
+
+def group_norm_kernels() -> int:
+    def function(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.group_norm(x, 2, weight)
+
+    x, weight = torch.arange(1024.0).reshape(2, 8, 8, 8).sin(), torch.arange(8.0)
+    compiled_function = torch.compile(function, backend="spyre")
+    card = (x.to("spyre"), weight.to("spyre"))
+    result, (code,) = run_and_get_code(compiled_function, *card)
+    torch.testing.assert_close(result.cpu(), function(x, weight))
+    return code.count("SPYRE_KERNEL(")
+
+
+def test_normalised_groups_fuse_into_their_statistics() -> None:
+    assert group_norm_kernels() == 1
+
+
+def test_reindexed_dependencies_patch_is_still_needed() -> None:
+    with upstream("_try_reindex_pointwise_for_reduction", Scheduler):
+        assert group_norm_kernels() == 2

@@ -79,7 +79,7 @@ GRAPHS: dict[str, tuple[Callable[..., Any], list[torch.Tensor], int, int]] = {
     "group_norm": (
         lambda a, w, b: F.group_norm(a, 4, w, b),
         [torch.randn(4, 16, 8, 8), torch.randn(16), torch.randn(16)],
-        2,
+        1,
         1,
     ),
     "embedding_norm": (
