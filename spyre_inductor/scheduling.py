@@ -41,6 +41,7 @@ class SpyreScheduling(SIMDScheduling):
     def __init__(self, scheduler: Any) -> None:
         super().__init__(scheduler)
         self.pending = PendingLaunches(scheduler)
+        self._depends = False  # the node being generated, on waiting launches
 
     @classmethod
     def get_backend_features(cls, device: torch.device) -> OrderedSet[BackendFeature]:
@@ -65,7 +66,7 @@ class SpyreScheduling(SIMDScheduling):
             if n.get_name() not in self.scheduler.removed_ops
         ]
         if nodes:
-            self.pending.flush_if_needed_by(node)
+            self._depends = self.pending.is_needed_by(node)
             self._codegen_nodes(nodes)
 
     def flush(self) -> None:
@@ -102,9 +103,10 @@ class SpyreScheduling(SIMDScheduling):
                 for suffix, part in parts.items()
             )
             kernel.partials = split.partials
-        if split is not None or self.scheduler._has_multi_stream_nodes():
+        if self.scheduler._has_multi_stream_nodes():
             self.pending.flush()
-        self.pending.flush_if_shared_with(plan)
+        cores = kernel.launches[0].division.cores
+        kernel.in_tail = self.pending.make_room_for(plan, cores, self._depends)
         kernel.pending = self.pending
         for launch in kernel.launches:
             wrapper.define_spyre_kernel(launch)

@@ -125,15 +125,17 @@ class _SpyreWrapperMixin:
     def define_spyre_group(self, group: KernelGroup) -> KernelGroup:
         """Adds a group of kernels (defined before); returns it as it is to be launched."""
         root = self._root()
-        contents = tuple(_content(member) for member in group.members)
-        members = tuple(
-            dataclasses.replace(member, name=root.spyre_names[content])
-            for member, content in zip(group.members, contents)
+        content = KernelGroup("", *(tuple(map(_content, k)) for k in _halves(group)))
+        members, tail = (
+            tuple(
+                dataclasses.replace(kernel, name=root.spyre_names[_content(kernel)])
+                for kernel in kernels
+            )
+            for kernels in _halves(group)
         )
-        known = root.spyre_groups.get(contents)
-        if known is None:
-            known = root.spyre_groups[contents] = KernelGroup(group.name, members)
-        return KernelGroup(known.name, members)
+        named = KernelGroup(group.name, members, tail)
+        known = root.spyre_groups.setdefault(content, named)
+        return dataclasses.replace(named, name=known.name)
 
     def generate_spyre_group_call(
         self, group: KernelGroup, args: Sequence[Any]
@@ -172,13 +174,17 @@ def _content(plan: KernelPlan) -> KernelPlan:
     )
 
 
+def _halves(group: KernelGroup) -> tuple[tuple[KernelPlan, ...], ...]:
+    return group.members, group.tail
+
+
 class SpyreWrapperCodegen(_SpyreWrapperMixin, PythonWrapperCodegen):
     """Wrapper of a whole graph; owns the plans of its subgraphs too."""
 
     def __init__(self) -> None:
         self.spyre_plans: list[KernelPlan] = []
         self.spyre_names: dict[KernelPlan, str] = {}
-        self.spyre_groups: dict[tuple[KernelPlan, ...], KernelGroup] = {}
+        self.spyre_groups: dict[KernelGroup, KernelGroup] = {}
         self.spyre_launched: set[str] = set()
         self.launch_plan: LaunchPlan | None = None
         # The scheduler that decides about fusion is made after its wrapper.

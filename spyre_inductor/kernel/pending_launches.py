@@ -1,8 +1,9 @@
-"""Launches that wait to be joined by others that do not depend on them.
+"""Launches that wait to be joined by others.
 
 Neighbouring kernels without dependencies (the parameters of an optimizer step, the two gradients
-of a norm) become one KernelGroup, so one launch. While launches wait, so do the releases of the
-buffers that they read.
+of a norm) become the members of one KernelGroup, so one launch. A kernel for one core that reads
+what waits (the mean of a loss, the second half of a split reduction) becomes its tail. While
+launches wait, so do the releases of the buffers that they read.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from torch._inductor.codegen.common import WorkspaceArg
 from torch._inductor.virtualized import V
 from torch.utils._ordered_set import OrderedSet
 
@@ -17,7 +19,7 @@ from spyre_inductor.plan.kernel_plan import KernelGroup, KernelPlan
 from spyre_inductor.plan.verify import graph_buffers, verify_group
 
 # Kernels of one group; beyond that a launch costs little beside its work.
-_MAX_MEMBERS = 32
+_MAX_KERNELS = 32
 
 
 @dataclass(frozen=True)
@@ -35,38 +37,51 @@ class PendingLaunches:
 
     def __init__(self, scheduler: Any) -> None:
         self._scheduler = scheduler
-        self._launches: list[Launch] = []
+        self._members: list[Launch] = []
+        self._tail: list[Launch] = []
         self._touched: set[str] = set()
         self._changed: set[str] = set()
         self._releases: OrderedSet[str] = OrderedSet()
+        self._workspaces: list[WorkspaceArg] = []
 
     def __bool__(self) -> bool:
-        return bool(self._launches)
+        return bool(self._members)
 
-    def flush_if_needed_by(self, node: Any) -> None:
-        """Writes the waiting launches when `node` depends on one of them."""
+    def is_needed_by(self, node: Any) -> bool:
+        """Whether `node` depends on a waiting launch."""
         waiting = OrderedSet(
-            name for launch in self._launches for name in launch.operations
+            name
+            for launch in (*self._members, *self._tail)
+            for name in launch.operations
         )
-        if node.ancestors & waiting:
-            self.flush()
+        return bool(node.ancestors & waiting)
 
-    def flush_if_shared_with(self, plan: KernelPlan) -> None:
-        """Writes the waiting launches when `plan` changes what they use, or the reverse.
+    def make_room_for(self, plan: KernelPlan, cores: int, depends: bool) -> bool:
+        """Writes what waits unless a kernel of `plan` over `cores` cores may join it.
 
-        Dependencies do not show that: a buffer may be updated in place by its last reader.
+        Args:
+            depends: on what waits.
+
+        Returns:
+            Whether the kernel has to join the tail.
         """
         accessed, changed = graph_buffers(plan)
-        if changed & self._touched or accessed & self._changed:
+        # No dependency shows that a buffer's last reader updates it in place, and from then on the
+        # buffer goes by another name, which the waiting launches do not know.
+        updates = bool(changed & self._touched)
+        reads = depends or bool(accessed & self._changed)
+        if updates or (reads and cores > 1):
             self.flush()
+            return False
+        return reads and bool(self)
 
-    def add(self, launch: Launch) -> None:
-        """Lets `launch` wait; it is independent of the others by the two checks above."""
-        self._launches.append(launch)
+    def add(self, launch: Launch, in_tail: bool) -> None:
+        """Lets `launch` wait; `make_room_for` has said whether it needs the ones before it."""
+        (self._tail if in_tail and self else self._members).append(launch)
         accessed, changed = graph_buffers(launch.plan)
         self._touched |= accessed
         self._changed |= changed
-        if launch.plan.checks or len(self._launches) == _MAX_MEMBERS:
+        if len(self._members) + len(self._tail) == _MAX_KERNELS:
             self.flush()
 
     def delay_releases(self) -> None:
@@ -74,19 +89,27 @@ class PendingLaunches:
         self._releases |= self._scheduler.buffer_names_to_free
         self._scheduler.buffer_names_to_free = OrderedSet()
 
+    def release_later(self, workspace: WorkspaceArg) -> None:
+        """Keeps `workspace` until what waits is written."""
+        self._workspaces.append(workspace)
+        if not self:
+            self._release_workspaces()
+
     def flush(self) -> None:
         """Writes what waits as one launch, then the releases."""
-        if not self._launches:
+        if not self:
             return
-        launches, self._launches = self._launches, []
+        members, self._members = self._members, []
+        tail, self._tail = self._tail, []
         self._touched, self._changed = set(), set()
-        # A kernel with checks cannot be a member; it came last.
-        if launches[-1].plan.checks:
-            _write(launches[:-1])
-            _write(launches[-1:])
-        else:
-            _write(launches)
-        self._release(launches[-1].node)
+        _write(members, tail)
+        self._release_workspaces()
+        self._release([*members, *tail][-1].node)
+
+    def _release_workspaces(self) -> None:
+        workspaces, self._workspaces = self._workspaces, []
+        for workspace in workspaces:
+            V.graph.wrapper_code.generate_workspace_deallocation(workspace)
 
     def _release(self, last_node: Any) -> None:
         """Releases what was kept, as if the scheduler had not gone on from `last_node`.
@@ -101,15 +124,18 @@ class PendingLaunches:
         scheduler.buffer_names_to_free, scheduler.current_node = later, current
 
 
-def _write(launches: list[Launch]) -> None:
+def _write(members: list[Launch], tail: list[Launch]) -> None:
     wrapper = V.graph.wrapper_code
+    launches = [*members, *tail]
     if len(launches) == 1:
         wrapper.generate_spyre_kernel_call(launches[0].plan, launches[0].args)
-    if len(launches) < 2:
         return
-    members = tuple(launch.plan for launch in launches)
-    name = f"{launches[0].plan.name}_group"
-    group = wrapper.define_spyre_group(verify_group(KernelGroup(name, members)))
+    group = KernelGroup(
+        f"{launches[0].plan.name}_group",
+        tuple(launch.plan for launch in members),
+        tuple(launch.plan for launch in tail),
+    )
+    group = wrapper.define_spyre_group(verify_group(group))
     buffers: list[Any] = []
     sizes: list[Any] = []
     for launch in launches:

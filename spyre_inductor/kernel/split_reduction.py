@@ -7,7 +7,9 @@ slice's accumulators to the workspace; the second combines them and runs what fo
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from spyre_inductor.plan.expr import IntExpr, add, mul, substitute
 from spyre_inductor.plan.kernel_plan import (
@@ -40,6 +42,7 @@ _COMBINED_BY = {
     "welford_combine": "welford_combine",
 }
 _SPLIT_AXIS = "s0"
+_PARTIAL = "partial_ptr"
 # A slice of fewer points is not worth a core.
 _POINTS_PER_SLICE = 1 << 15
 # Units of a slice, so that slices start on sticks.
@@ -79,6 +82,21 @@ def split_reduction(plan: KernelPlan, cores: int) -> SplitPlans | None:
         return None
     chunk = int(axis.extent) // splits
     return _split(plan, position, axis, splits, chunk)
+
+
+def plan_with_workspaces(plan: KernelPlan, names: Mapping[str, Any]) -> KernelPlan:
+    """`plan` with the graph's names for its accumulators, which tell them from other kernels'.
+
+    Args:
+        names: Argument name -> name in the graph.
+    """
+    buffers = tuple(
+        dataclasses.replace(b, buffers=(names[b.name],))
+        if b.buffers == (b.name,) and b.name.startswith(_PARTIAL)
+        else b
+        for b in plan.buffers
+    )
+    return dataclasses.replace(plan, buffers=buffers)
 
 
 def _all_axes(plan: KernelPlan) -> tuple[Axis, ...]:
@@ -127,7 +145,7 @@ def _split(
     outputs, flat = _flat_output(plan)
     names = [(r, d) for op in reduces for r, d in zip(op.results, op.dtypes)]
     partials = tuple(
-        Partial(f"partial_ptr{i}", dtype, mul(splits, outputs))
+        Partial(f"{_PARTIAL}{i}", dtype, mul(splits, outputs))
         for i, (_, dtype) in enumerate(names)
     )
     slot = add(flat, mul(_SPLIT_AXIS, outputs))

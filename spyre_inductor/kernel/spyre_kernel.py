@@ -45,7 +45,7 @@ from .plan_builder import build_plan
 from .recorder import PendingStore, Recorder, combined_place
 from .reductions import record_reduction
 from .scans import record_scan
-from .split_reduction import Partial
+from .split_reduction import Partial, plan_with_workspaces
 from .staging import LoopStaging
 from .values import AFTER_LOOP, BEFORE_LOOP, IN_LOOP, SpyreCSE, SpyreCSEVariable
 
@@ -62,6 +62,7 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
     launches: tuple[KernelPlan, ...] = ()
     partials: tuple[Partial, ...] = ()
     pending: PendingLaunches
+    in_tail: bool = False  # reads what waiting launches write
 
     def __init__(self, tiling: dict[str, sympy.Expr], **kwargs: Any) -> None:
         super().__init__(tiling, **kwargs)
@@ -108,15 +109,16 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
         for partial, workspace in zip(self.partials, workspaces):
             wrapper.generate_workspace_allocation(workspace)
             arguments[partial.name] = workspace.outer_name
-        for plan in self.launches:
+        for number, plan in enumerate(self.launches):
             names = [b.name for b in plan.buffers] + [s.name for s in plan.scalars]
             args = tuple(arguments[name] for name in names)
+            named = plan_with_workspaces(plan, arguments)
             node = V.graph.scheduler.current_node
-            self.pending.add(Launch(plan, args, self._operations(), node))
-            if workspaces:
-                self.pending.flush()  # the second kernel reads what the first wrote
+            launch = Launch(named, args, self._operations(), node)
+            # The second kernel of a split reduction reads what the first one wrote.
+            self.pending.add(launch, in_tail=self.in_tail or number > 0)
         for workspace in workspaces:
-            wrapper.generate_workspace_deallocation(workspace)
+            self.pending.release_later(workspace)
 
     def _operations(self) -> OrderedSet[str]:
         return OrderedSet(

@@ -59,11 +59,11 @@ def signature_of(plan: KernelPlan | KernelGroup) -> KernelSignature:
 
 
 def _group_signature(group: KernelGroup) -> KernelSignature:
-    """The members' signatures, one after the other; sizes of members may share names."""
-    members = [signature_of(member) for member in group.members]
+    """The kernels' signatures, one after the other; sizes of kernels may share names."""
+    members = [signature_of(kernel) for kernel in group.kernels]
     scalars: list[str] = []
     points: list[IntExpr] = []
-    for number, member in enumerate(group.members):
+    for number, member in enumerate(group.kernels):
         names = {s.name: f"m{number}_{s.name}" for s in member.scalars}
         scalars += names.values()
         points.append(substitute(_points(member), names))
@@ -82,7 +82,7 @@ def _group_signature(group: KernelGroup) -> KernelSignature:
         cores=max(member.cores for member in members),
         cores_fixed=False,
         workspace_bytes=0,
-        checks=(),
+        checks=group.checks,
         points_code=compile_int_expr(IntOp("add", tuple(points)), scalars),
         ns_per_point=max(member.ns_per_point for member in members),
     )

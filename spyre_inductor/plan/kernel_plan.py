@@ -308,19 +308,30 @@ class KernelPlan:
 
 @dataclass(frozen=True)
 class KernelGroup:
-    """Kernels that do not depend on one another, launched as one.
+    """Kernels launched as one.
 
-    Each core runs its slice of every member in turn. The arguments are the members' arguments, one
-    after the other. Members have neither workspace nor checks.
+    Members do not depend on one another: each core runs its slice of every member in turn. The
+    kernels of the tail may read what members and earlier kernels of the tail stored: the last core
+    that finishes the members runs them in order, alone. Arguments and checks are those of the
+    members and then of the tail, one after the other. None has a workspace.
     """
 
     name: str  # entry point symbol
     members: tuple[KernelPlan, ...]
+    tail: tuple[KernelPlan, ...] = ()
+
+    @property
+    def kernels(self) -> tuple[KernelPlan, ...]:
+        return (*self.members, *self.tail)
 
     @property
     def buffers(self) -> tuple[BufferArgument, ...]:
-        return tuple(b for member in self.members for b in member.buffers)
+        return tuple(b for kernel in self.kernels for b in kernel.buffers)
 
     @property
     def scalars(self) -> tuple[ScalarArgument, ...]:
-        return tuple(s for member in self.members for s in member.scalars)
+        return tuple(s for kernel in self.kernels for s in kernel.scalars)
+
+    @property
+    def checks(self) -> tuple[str, ...]:
+        return tuple(c for kernel in self.kernels for c in kernel.checks)

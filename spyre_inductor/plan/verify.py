@@ -27,7 +27,7 @@ def verify(plan: kp.KernelPlan) -> kp.KernelPlan:
 
 
 def verify_group(group: kp.KernelGroup) -> kp.KernelGroup:
-    """Returns `group` if its members may run at the same time.
+    """Returns `group` if its members may run at the same time, and its tail on one core.
 
     Raises:
         PlanError: names the group, the members and the broken rule.
@@ -38,13 +38,18 @@ def verify_group(group: kp.KernelGroup) -> kp.KernelGroup:
 
 
 def _group_problems(group: kp.KernelGroup) -> Iterator[str]:
-    if len(group.members) < 2:
+    if len(group.kernels) < 2 or not group.members:
         yield "a group of one kernel is a kernel"
+    for kernel in group.kernels:
+        if kernel.workspace_bytes:
+            yield f"{kernel.name} has a workspace"
+    for kernel in group.tail:
+        if kernel.division.cores != 1:
+            cores = kernel.division.cores
+            yield f"{kernel.name} is of the tail, but divided over {cores} cores"
     touched: set[str] = set()
     written: set[str] = set()
     for member in group.members:
-        if member.workspace_bytes or member.checks:
-            yield f"{member.name} has a workspace or checks"
         accessed, stored = graph_buffers(member)
         shared = (stored & touched) | (accessed & written)
         if shared:

@@ -32,11 +32,12 @@ class KernelText:
 
 @dataclass(frozen=True)
 class GroupMember:
-    """One kernel of a group and where its arguments begin in the group's."""
+    """One kernel of a group and where its arguments and checks begin in the group's."""
 
     name: str
     first_buffer: int
     first_scalar: int
+    first_check: int
 
 
 def render_module(
@@ -60,12 +61,7 @@ def render_module(
     kernels = []
     for plan in plans:
         if isinstance(plan, kp.KernelGroup):
-            members = _group_members(plan)
-            kernels.append(
-                render_template(
-                    "kernels/group.cpp.jinja", name=plan.name, members=members
-                )
-            )
+            kernels.append(_group_text(plan))
             continue
         text = kernel_text(plan)
         headers |= text.headers
@@ -80,14 +76,19 @@ def render_module(
     )
 
 
-def _group_members(group: kp.KernelGroup) -> list[GroupMember]:
-    members = []
-    buffers = scalars = 0
-    for plan in group.members:
-        members.append(GroupMember(plan.name, buffers, scalars))
+def _group_text(group: kp.KernelGroup) -> str:
+    kernels = []
+    buffers = scalars = checks = 0
+    for plan in group.kernels:
+        kernels.append(GroupMember(plan.name, buffers, scalars, checks))
         buffers += len(plan.buffers)
         scalars += len(plan.scalars)
-    return members
+        checks += len(plan.checks)
+    count = len(group.members)
+    members, tail = kernels[:count], kernels[count:]
+    return render_template(
+        "kernels/group.cpp.jinja", name=group.name, members=members, tail=tail
+    )
 
 
 def kernel_text(plan: kp.KernelPlan) -> KernelText:

@@ -50,6 +50,14 @@ void faulty(const spyre_kernel_args* args, int core, int) {
   }
 }
 
+// buffers: total[1], parts[32]. The last core to finish adds up what all have stored.
+void add_up(const spyre_kernel_args* args, int core, int cores) {
+  auto* parts = static_cast<long long*>(args->buffers[1]);
+  parts[core] = core + 1;
+  if (__atomic_add_fetch(args->finished, 1, __ATOMIC_ACQ_REL) != cores) return;
+  *static_cast<long long*>(args->buffers[0]) = std::accumulate(parts, parts + cores, 0LL);
+}
+
 void throwing(const spyre_kernel_args*, int core, int) {
   if (core % 2 == 1) throw std::runtime_error("inside a region");
 }
@@ -85,6 +93,20 @@ TEST(every_core_is_called_once) {
       CHECK_OK(run_on_card({step}, buffers, nullptr, parallel));
       for (int core = 0; core < 32; ++core) CHECK_EQ(calls[core].load(), core < cores ? 1 : 0);
     }
+  }
+}
+
+TEST(the_last_core_to_finish_sees_all_cores) {
+  std::array<long long, 32> parts{};
+  std::array<long long, 2> totals{};
+  void* buffers[] = {&totals[0], &totals[1], parts.data()};
+  for (int turn = 0; turn < 200; ++turn) {  // each launch, and each step of it, counts anew
+    parts.fill(-1000), totals.fill(0);
+    const std::vector<KernelStep> steps = {step_of("add_up", add_up, 32, {0, 2}),
+                                           step_of("add_up", add_up, 7, {1, 2})};
+    CHECK_OK(run_on_card(steps, buffers, nullptr, turn % 4 != 0));
+    CHECK_EQ(totals[0], 32 * 33 / 2);
+    CHECK_EQ(totals[1], 7 * 8 / 2);
   }
 }
 

@@ -57,7 +57,7 @@ TEST(a_module_loads_and_its_entry_points_run) {
   int value = 21;
   void* buffers[] = {&value};
   spyre_kernel_error error{};
-  const spyre_kernel_args args{buffers, nullptr, nullptr, &error};
+  const spyre_kernel_args args{buffers, nullptr, nullptr, &error, 0, nullptr};
   twice(&args, 0, 1);
   CHECK_EQ(value, 42);
 }

@@ -60,7 +60,7 @@ class InterpretedWrapper(PythonWrapperCodegen):
         self, group: KernelGroup, args: Sequence[Any]
     ) -> None:
         buffers, sizes = args[: len(group.buffers)], args[len(group.buffers) :]
-        for plan in group.members:
+        for plan in group.kernels:
             mine = [*buffers[: len(plan.buffers)], *sizes[: len(plan.scalars)]]
             self.generate_spyre_kernel_call(plan, mine)
             buffers, sizes = buffers[len(plan.buffers) :], sizes[len(plan.scalars) :]

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from spyre_inductor.build.toolchain import Library, detect_toolchain, uses_library
-from spyre_inductor.plan.kernel_plan import KernelPlan
+from spyre_inductor.plan.kernel_plan import KernelGroup, KernelPlan
 from spyre_inductor.render.environment import INCLUDE_DIR
 from spyre_inductor.render.renderer import render_module
 
@@ -44,6 +44,8 @@ class KernelArgs(ctypes.Structure):
         ("scalars", ctypes.POINTER(ctypes.c_longlong)),
         ("workspace", ctypes.c_void_p),
         ("error", ctypes.POINTER(KernelError)),
+        ("first_check", ctypes.c_int),
+        ("finished", ctypes.POINTER(ctypes.c_int)),
     ]
 
 
@@ -107,9 +109,20 @@ def launch(
     )
 
 
+def launch_group(
+    group: KernelGroup,
+    arrays: Sequence[np.ndarray],
+    cores: int = 3,
+    isa: str = "native",
+) -> LaunchError:
+    """Runs a group on arrays, one per buffer of its kernels in order."""
+    source = render_module([*group.kernels, group], "test")
+    return launch_source(source, group, arrays, (), cores, isa)
+
+
 def launch_source(
     source: str,
-    plan: KernelPlan,
+    plan: KernelPlan | KernelGroup,
     arrays: Sequence[np.ndarray],
     scalars: Sequence[int | float] = (),
     cores: int = 3,
@@ -135,7 +148,7 @@ def launch_addresses(
 
 def _call(
     source: str,
-    plan: KernelPlan,
+    plan: KernelPlan | KernelGroup,
     buffers: Sequence[int],
     scalars: Sequence[int | float],
     cores: int,
@@ -146,10 +159,16 @@ def _call(
     entry.restype = None
     addresses = (ctypes.c_void_p * max(1, len(buffers)))(*buffers)
     values = (ctypes.c_longlong * max(1, len(scalars)))(*map(_scalar_bits, scalars))
-    workspace = ctypes.create_string_buffer(max(1, plan.workspace_bytes))
-    error = KernelError()
+    workspace_bytes = 0 if isinstance(plan, KernelGroup) else plan.workspace_bytes
+    workspace = ctypes.create_string_buffer(max(1, workspace_bytes))
+    error, finished = KernelError(), ctypes.c_int(0)
     args = KernelArgs(
-        addresses, values, ctypes.addressof(workspace), ctypes.pointer(error)
+        addresses,
+        values,
+        ctypes.addressof(workspace),
+        ctypes.pointer(error),
+        0,
+        ctypes.pointer(finished),
     )
     for core in range(cores):
         entry(ctypes.byref(args), core, cores)

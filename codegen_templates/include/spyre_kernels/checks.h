@@ -20,7 +20,7 @@ __attribute__((noinline, cold, unused)) static void report(const spyre_kernel_ar
   int none = 0;
   if (__atomic_compare_exchange_n(&error->code, &none, code, false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE)) {
-    error->check = check;
+    error->check = args->first_check + check;
     error->value = value;
     error->lower = lower;
     error->upper = upper;

@@ -12,12 +12,26 @@
 
 namespace spyre::kernels {
 
+// Where a member of a kernel group finds its part of the group's arguments.
+struct Part {
+  int buffer, scalar, check;
+};
+
 // Runs `member` of a kernel group on its part of the group's arguments.
-inline void run_member(spyre_kernel_fn member, const spyre_kernel_args* args, int first_buffer,
-                       int first_scalar, int core, int cores) {
-  const spyre_kernel_args part = {args->buffers + first_buffer, args->scalars + first_scalar,
-                                  nullptr, args->error};
+inline void run_member(spyre_kernel_fn member, const spyre_kernel_args* args, Part first, int core,
+                       int cores) {
+  const spyre_kernel_args part = {args->buffers + first.buffer,
+                                  args->scalars + first.scalar,
+                                  nullptr,
+                                  args->error,
+                                  args->first_check + first.check,
+                                  nullptr};
   member(&part, core, cores);
+}
+
+// True for the last of `cores` to come here; it sees what all of them stored.
+inline bool last_to_finish(const spyre_kernel_args* args, int cores) {
+  return __atomic_add_fetch(args->finished, 1, __ATOMIC_ACQ_REL) == cores;
 }
 
 }  // namespace spyre::kernels

@@ -32,7 +32,7 @@ def test_entry_holds_source_plan_module_and_record(cache: KernelCache) -> None:
         "plan.json",
         "build.json",
     }
-    assert entry.build["abi_version"] == 1
+    assert entry.build["abi_version"] == 2
     assert (
         entry.build["command"]
         in json.loads((entry.directory / "build.json").read_text()).values()

@@ -16,6 +16,7 @@ void PlanRun::prepare(const std::vector<KernelStep>& steps, void* const* buffers
   }
   steps_.resize(steps.size());
   errors_.assign(steps.size(), spyre_kernel_error{});
+  finished_.assign(steps.size(), 0);
   buffers_.resize(buffer_count + 1);  // + 1: data() of an empty vector may be null
   scalars_.resize(scalar_count + 1);
   void** next_buffer = buffers_.data();
@@ -35,6 +36,7 @@ void PlanRun::prepare(const std::vector<KernelStep>& steps, void* const* buffers
     for (std::int32_t slot : step.scalar_slots) *next_scalar++ = scalars[slot];
     out.args.workspace = step.workspace_slot < 0 ? nullptr : buffers[step.workspace_slot];
     out.args.error = &errors_[i];
+    out.args.finished = &finished_[i];
   }
   cores_.store(cores, std::memory_order_relaxed);
   failed_step_.store(-1, std::memory_order_relaxed);

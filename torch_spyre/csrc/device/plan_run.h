@@ -60,6 +60,7 @@ class PlanRun {
 
   std::vector<Step> steps_;
   std::vector<spyre_kernel_error> errors_;
+  std::vector<int> finished_;  // cores of each step, counted by the kernel
   std::vector<void*> buffers_;
   std::vector<long long> scalars_;
   int threads_ = 1;

@@ -6,7 +6,7 @@
 #ifndef SPYRE_KERNEL_ABI_H_
 #define SPYRE_KERNEL_ABI_H_
 
-#define SPYRE_KERNEL_ABI_VERSION 1
+#define SPYRE_KERNEL_ABI_VERSION 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +27,9 @@ typedef struct spyre_kernel_args {
   const long long* scalars;   // one per KernelPlan.scalars, in plan order; floats as bits of double
   void* workspace;            // KernelPlan.workspace_bytes, 128-byte aligned, or null
   spyre_kernel_error* error;  // never null
+  int first_check;            // position of this kernel's checks among the launch's
+  int* finished;              // 0 before the launch; counts the cores that are done with a group's
+                              // members, so that the last one runs the group's tail
 } spyre_kernel_args;
 
 // Runs the slice of virtual core `core` out of `cores` (1 <= cores <= 32). Calls for different
