@@ -85,7 +85,7 @@ def group_norm_kernels() -> int:
     card = (x.to("spyre"), weight.to("spyre"))
     result, (code,) = run_and_get_code(compiled_function, *card)
     torch.testing.assert_close(result.cpu(), function(x, weight))
-    return code.count("SPYRE_KERNEL(")
+    return code.count("// Kernel spyre_")
 
 
 def test_normalised_groups_fuse_into_their_statistics() -> None:
