@@ -11,6 +11,8 @@ from typing import Any, get_origin
 
 import torch
 
+from .cold_start import collector_paused, load_inductor
+
 # Prefix of this compiler's own options in torch.compile(options=...).
 PREFIX = "spyre."
 
@@ -33,6 +35,7 @@ def spyre_backend(
     Raises:
         RuntimeError: an unknown mode or option (lists the known ones) or a value of a wrong type.
     """
+    load_inductor()
     from torch._inductor.compile_fx import compile_fx
 
     from . import config
@@ -106,7 +109,7 @@ def _checked(module: Any, name: str, key: str, value: Any) -> str:
 
 def register() -> None:
     """Registers the device with Dynamo and Inductor. Cheap after the first call; thread-safe."""
-    with _lock:
+    with _lock, collector_paused():
         _register_with_inductor()
 
 
@@ -123,6 +126,7 @@ def _register_with_inductor() -> None:
     from .device_ops import SpyreDeviceOpOverrides
     from .logs import register as register_logs
     from .passes.graph_pass import SpyreGraphPass
+    from .passes.pattern_tables import patch_pattern_tables
     from .scheduling import SpyreScheduling
     from .wrapper import SpyreWrapperCodegen
 
@@ -141,6 +145,7 @@ def _register_with_inductor() -> None:
     patch_pointwise_device()
     patch_logical_arg_index()
     patch_reindexed_dependencies()
+    patch_pattern_tables()
 
 
 # --- changes to torch/_inductor that have no hook upstream --------------------------------------
