@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 # Upstream's own function, in an interpreter that imports nothing else. Standard input: its code,
@@ -48,10 +48,8 @@ def load_inductor() -> None:
 
         digest = None if hashing is None else finish_source_hash(hashing)
         if digest is not None:
-            try:
+            with suppress(RuntimeError):  # somebody has asked for it meanwhile
                 codecache.torch_key.set(digest)  # type: ignore[attr-defined]
-            except RuntimeError:
-                pass  # somebody has asked for it meanwhile
 
 
 @contextmanager

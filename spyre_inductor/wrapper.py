@@ -265,8 +265,9 @@ class SpyreWrapperCodegen(_SpyreWrapperMixin, PythonWrapperCodegen):
         begin_build(source, plans_json)
         self.header.writeline("")
         plans = _wrapped(pack_plans(plans_json))
+        deferred = self.launch_plan is not None
         self.header.writeline(
-            f"spyre_module = SpyreModule({_literal(source)}, plans={plans})"
+            f"spyre_module = SpyreModule({_literal(source)}, plans={plans}, {deferred=})"
         )
         for kernel in kernels:
             if kernel.name in self.spyre_launched:

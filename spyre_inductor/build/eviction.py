@@ -1,4 +1,4 @@
-"""Bounds the cache by size: the least recently used entries go first.
+"""Bounds the cache by size: the least recently used go first, entries and refused sources alike.
 
 An entry's directory time is its last use. Removal renames before it deletes, so a reader sees an
 entry whole or not at all; one used within GRACE_SECONDS stays, because a process that has just
@@ -20,17 +20,17 @@ _ABANDONED_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class StoredEntry:
-    """What the directory listing alone says about an entry."""
+    """What the directory listing alone says about an entry, or about a source that was refused."""
 
     key: str
     bytes: int
     last_used: float  # seconds since the epoch
 
 
-def stored_entries(directory: Path) -> list[StoredEntry]:
-    """All entries below cache `directory`, least recently used first."""
+def stored_entries(directory: Path, kind: str = "entries") -> list[StoredEntry]:
+    """All entries below cache `directory`, least recently used first; `kind` may be "failed"."""
     found = []
-    entries = directory / "entries"
+    entries = directory / kind
     for path in entries.iterdir() if entries.is_dir() else ():
         try:
             size = sum(file.stat().st_size for file in path.iterdir())
@@ -46,27 +46,33 @@ def evict(
     keep: str | None = None,
     grace_seconds: float = GRACE_SECONDS,
 ) -> list[str]:
-    """Removes old entries until the rest fits in `max_bytes`; returns the keys removed."""
+    """Removes old entries and refused sources until the rest fits in `max_bytes`; returns the keys
+    of the entries removed."""
     _sweep(directory / "staging", _ABANDONED_SECONDS)
-    entries = stored_entries(directory)
-    total = sum(entry.bytes for entry in entries)
+    stored = [
+        (entry.last_used, entry.key, kind, entry.bytes)
+        for kind in ("entries", "failed")
+        for entry in stored_entries(directory, kind)
+    ]
+    total = sum(size for *_, size in stored)
     newest = time.time() - grace_seconds
     removed = []
-    for entry in entries:
+    for last_used, key, kind, size in sorted(stored):
         if total <= max_bytes:
             break
-        if entry.key != keep and entry.last_used <= newest:
-            remove(directory, entry.key)
-            total -= entry.bytes
-            removed.append(entry.key)
+        if key != keep and last_used <= newest:
+            remove(directory, key, kind)
+            total -= size
+            if kind == "entries":
+                removed.append(key)
     return removed
 
 
-def remove(directory: Path, key: str) -> None:
-    """Removes one entry; no error when another process was faster."""
+def remove(directory: Path, key: str, kind: str = "entries") -> None:
+    """Removes one entry or refused source; no error when another process was faster."""
     aside = directory / "staging" / f"evicted.{uuid.uuid4().hex}"
     try:
-        (directory / "entries" / key).rename(aside)
+        (directory / kind / key).rename(aside)
     except FileNotFoundError:
         return
     shutil.rmtree(aside, ignore_errors=True)

@@ -136,6 +136,7 @@ class KernelCache:
         kept = self.directory / "failed" / key
         shutil.rmtree(kept, ignore_errors=True)
         staged.rename(kept)
+        self.evict(keep=key)
         return kept
 
 

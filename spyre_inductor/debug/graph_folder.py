@@ -26,8 +26,12 @@ def folder() -> Path | None:
 
 def write_stage(name: str, text: str) -> None:
     """Writes one stage's product as `name` into the graph's folder, if there is one."""
-    directory = folder()
-    if directory is not None:
+    write_into(folder(), name, text)
+
+
+def write_into(directory: Path | None, name: str, text: str) -> None:
+    """The same for a graph whose compilation may have ended; Inductor may have moved its folder."""
+    if directory is not None and directory.is_dir():
         (directory / name).write_text(text)
 
 

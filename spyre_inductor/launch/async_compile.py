@@ -1,8 +1,8 @@
 """Builds kernel modules beside the rest of compilation.
 
-The wrapper calls `begin_build` as soon as a graph's source is rendered; the generated module asks
-for the same source a few milliseconds later and finds the build under way. In a process that got
-the graph from Inductor's cache only the second call happens.
+The wrapper calls `begin_build` as soon as a graph's source is rendered; the generated module takes
+the build over a few milliseconds later and waits for it at the graph's first call. In a process
+that got the graph from Inductor's cache the module starts it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import functools
 import threading
 import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -26,7 +27,7 @@ from ..build.kernel_cache import KernelCache, open_cache
 from ..build.toolchain import Library, Toolchain, detect_toolchain
 
 _lock = threading.Lock()
-_in_flight: dict[tuple[str, str], Future[CacheEntry]] = {}
+_in_flight: dict[tuple[str, str], Build] = {}
 
 
 def include_dirs() -> tuple[Path, ...]:
@@ -66,28 +67,40 @@ def _builders() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=2, thread_name_prefix="spyre-build")
 
 
-def begin_build(source: str, plans_json: str) -> Future[CacheEntry]:
-    """Starts the build of a rendered module, or finds the one already under way."""
+@dataclass(frozen=True)
+class Build:
+    """A module that is being built, or has been, with what config named when it began."""
+
+    source: str
+    plans_json: str
+    toolchain: Toolchain
+    cache: KernelCache
+    entry: Future[CacheEntry]
+
+    @classmethod
+    def start(cls, source: str, plans_json: str) -> Build:
+        # Config is read here: patches of it belong to the calling thread.
+        parts = (source, plans_json, current_toolchain(), current_cache())
+        return cls(*parts, _builders().submit(build_module, *parts))
+
+    def again(self) -> Build:
+        """The same build once more, after it failed."""
+        parts = (self.source, self.plans_json, self.toolchain, self.cache)
+        return Build(*parts, _builders().submit(build_module, *parts))
+
+
+def begin_build(source: str, plans_json: str) -> None:
+    """Starts the build of a rendered module, for `take_build`."""
+    build = Build.start(source, plans_json)
     with _lock:
-        future = _in_flight.get((source, plans_json))
-        if future is None:
-            # Config is read here: patches of it belong to the calling thread.
-            toolchain, cache = current_toolchain(), current_cache()
-            future = _builders().submit(
-                build_module, source, plans_json, toolchain, cache
-            )
-            _in_flight[source, plans_json] = future
-        return future
+        _in_flight[source, plans_json] = build
 
 
-def finish_build(source: str, plans_json: str) -> CacheEntry:
-    """Waits for the build. Raises CompileError, CacheError."""
-    future = begin_build(source, plans_json)
-    try:
-        return future.result()
-    finally:
-        with _lock:
-            _in_flight.pop((source, plans_json), None)
+def take_build(source: str, plans_json: str) -> Build:
+    """The build that `begin_build` started, or one that starts now."""
+    with _lock:
+        build = _in_flight.pop((source, plans_json), None)
+    return build or Build.start(source, plans_json)
 
 
 def pack_plans(plans_json: str) -> str:

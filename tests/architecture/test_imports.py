@@ -27,7 +27,7 @@ ALLOWED = {
     "cli": ("errors", "plan", "build", "cost"),
 }
 INDUCTOR_USERS = (
-    "registration passes lowering scheduling kernel wrapper launch debug device_ops"
+    "registration cold_start passes lowering scheduling kernel wrapper launch debug device_ops"
 ).split()
 DYNAMO_USERS = ("registration", "device_interface", "passes", "debug")
 

@@ -204,3 +204,24 @@ def test_arguments_are_checked_against_the_plan() -> None:
     module = planned_and_by_lines(lambda x: x.exp() + 1, torch.randn(4, 3))
     with pytest.raises(LaunchError, match="expected a Float tensor of shape"):
         module.call([torch.randn(4, 3).double().to("spyre")])
+
+
+def test_deferred_plan_is_made_once_and_again_after_a_failure() -> None:
+    plan = _C.make_launch_plan(*PlanEncoder(size_plan(A), {}).encode())
+    attempts: list[Any] = []
+
+    def make() -> Any:
+        attempts.append(len(attempts))
+        if len(attempts) == 1:
+            raise OSError("no space")
+        return plan if len(attempts) > 2 else 7
+
+    deferred = _C.defer_launch_plan(make)
+    assert "first call" in repr(deferred)
+    with pytest.raises(OSError, match="no space"):
+        deferred([3, 0, 1])
+    with pytest.raises(TypeError, match="made 7"):
+        deferred([3, 0, 1])
+    assert [deferred([n, 0, 1]) for n in (5, 6)] == [(5,), (6,)]
+    assert attempts == [0, 1, 2]
+    assert "1 outputs" in repr(deferred)

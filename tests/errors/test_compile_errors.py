@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from spyre_inductor.errors import LaunchError, LoadError
+from spyre_inductor.errors import CompileError, LaunchError, LoadError
 from tests.support.compiled import fresh_dynamo  # noqa: F401
 from torch_spyre import _C
 
@@ -122,7 +122,7 @@ def test_refused_kernel_shows_command_source_and_compiler_output(
     monkeypatch.setattr(
         wrapper, "render_module", lambda *args: render(*args) + "\nthis is not C++;\n"
     )
-    with pytest.raises(Exception, match="CompileError") as raised:
+    with pytest.raises(CompileError) as raised:
         torch.compile(lambda x: x * 3 - 2, backend="spyre")(torch.ones(4).to("spyre"))
     message = str(raised.value)
     assert "kernel.cpp" in message

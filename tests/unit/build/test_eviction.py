@@ -14,8 +14,10 @@ from spyre_inductor.build.kernel_cache import KernelCache
 from tests.support.modules import build
 
 
-def add(directory: Path, key: str, size: int, age_seconds: float) -> None:
-    path = directory / "entries" / key
+def add(
+    directory: Path, key: str, size: int, age_seconds: float, kind: str = "entries"
+) -> None:
+    path = directory / kind / key
     path.mkdir(parents=True)
     (path / "kernel.so").write_bytes(b"x" * size)
     when = time.time() - age_seconds
@@ -63,6 +65,24 @@ def test_entry_used_a_moment_ago_stays(directory: Path) -> None:
 
 def test_kept_entry_stays(directory: Path) -> None:
     assert evict(directory, 0, keep="older") == ["old", "new"]
+
+
+def test_refused_sources_are_bounded_with_the_entries(directory: Path) -> None:
+    add(directory, "refused", 100, 400, kind="failed")
+    assert evict(directory, 250) == ["older"]
+    assert not (directory / "failed" / "refused").exists()
+    assert [entry.key for entry in stored_entries(directory)] == ["old", "new"]
+
+
+def test_a_refused_build_makes_room_for_its_source(tmp_path: Path) -> None:
+    cache = KernelCache(tmp_path / "cache", 100)
+    for number in range(3):
+        key = f"{number:064}"
+        with cache.building(key) as staged:
+            (staged / "kernel.cpp").write_text("x" * 80)
+            kept = cache.keep_failed(staged, key)
+        os.utime(kept, (number, number))
+    assert [entry.key for entry in stored_entries(cache.directory, "failed")] == [key]
 
 
 def test_use_makes_an_entry_young(tmp_path: Path) -> None:

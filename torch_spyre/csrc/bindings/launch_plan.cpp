@@ -1,6 +1,7 @@
 #include "bindings/launch_plan.h"
 
 #include <memory>
+#include <utility>
 
 #include "aten/cpu_alias.h"
 #include "bindings/kernel_object.h"
@@ -126,7 +127,8 @@ runtime::LaunchPlanSpec as_spec(PyObject* args) {
 
 struct PlanObject {
   PyObject_HEAD vectorcallfunc vectorcall;
-  runtime::LaunchPlan* plan;
+  runtime::LaunchPlan* plan;  // null until the first call of a deferred plan
+  PyObject* make;             // of a deferred plan: returns the plan itself
 };
 
 PyObject* as_python(const runtime::CallOutput& output, PyObject* inputs, bool cpu_resident) {
@@ -179,12 +181,52 @@ PyObject* call_plan(PyObject* self, PyObject* const* args, std::size_t nargsf, P
   });
 }
 
+// The first call of a deferred plan: makes it, and from then on it is like any other.
+PyObject* call_deferred_plan(PyObject* self, PyObject* const* args, std::size_t nargsf,
+                             PyObject* names) {
+  auto* deferred = reinterpret_cast<PlanObject*>(self);
+  // Another thread may get here too while `make` waits for the compiler without the GIL.
+  if (deferred->plan == nullptr) {
+    PyObject* make = Py_NewRef(deferred->make);
+    PyObject* made = PyObject_CallNoArgs(make);
+    Py_DECREF(make);
+    if (made == nullptr) return nullptr;
+    if (Py_TYPE(made) != Py_TYPE(self) || reinterpret_cast<PlanObject*>(made)->plan == nullptr) {
+      PyErr_Format(PyExc_TypeError, "a deferred plan made %R, not a launch plan", made);
+      Py_DECREF(made);
+      return nullptr;
+    }
+    if (deferred->plan == nullptr) {
+      std::swap(deferred->plan, reinterpret_cast<PlanObject*>(made)->plan);
+      deferred->vectorcall = call_plan;
+      Py_CLEAR(deferred->make);
+    }
+    Py_DECREF(made);
+  }
+  return call_plan(self, args, nargsf, names);
+}
+
 void plan_dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   delete reinterpret_cast<PlanObject*>(self)->plan;
-  Py_TYPE(self)->tp_free(self);
+  Py_XDECREF(reinterpret_cast<PlanObject*>(self)->make);
+  PyObject_GC_Del(self);
+}
+
+int plan_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(reinterpret_cast<PlanObject*>(self)->make);
+  return 0;
+}
+
+int plan_clear(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<PlanObject*>(self)->make);
+  return 0;
 }
 
 PyObject* plan_repr(PyObject* self) {
+  if (reinterpret_cast<PlanObject*>(self)->plan == nullptr) {
+    return PyUnicode_FromString("<spyre launch plan, made at its first call>");
+  }
   const auto& spec = reinterpret_cast<PlanObject*>(self)->plan->spec();
   return PyUnicode_FromFormat("<spyre launch plan %s: %zu steps, %zu inputs, %zu outputs>",
                               spec.name.c_str(), spec.steps.size(), spec.input_count,
@@ -201,26 +243,40 @@ bool ready_plan_type() {
   plan_type.tp_repr = plan_repr;
   plan_type.tp_call = PyVectorcall_Call;
   plan_type.tp_vectorcall_offset = offsetof(PlanObject, vectorcall);
-  plan_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL;
+  plan_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC;
+  plan_type.tp_traverse = plan_traverse;
+  plan_type.tp_clear = plan_clear;
   plan_type.tp_doc = "A compiled graph: call it with the list of its inputs.";
   return PyType_Ready(&plan_type) == 0;
+}
+
+PyObject* new_plan(vectorcallfunc call, std::unique_ptr<runtime::LaunchPlan> plan, PyObject* make) {
+  auto* self = PyObject_GC_New(PlanObject, &plan_type);
+  if (self == nullptr) throw PythonError{};
+  self->vectorcall = call;
+  self->plan = plan.release();
+  self->make = Py_XNewRef(make);
+  PyObject_GC_Track(self);
+  return reinterpret_cast<PyObject*>(self);
 }
 
 PyObject* make_launch_plan(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     auto plan = std::make_unique<runtime::LaunchPlan>(as_spec(args));
-    auto* self = PyObject_New(PlanObject, &plan_type);
-    if (self == nullptr) throw PythonError{};
-    self->vectorcall = call_plan;
-    self->plan = plan.release();
-    return reinterpret_cast<PyObject*>(self);
+    return new_plan(call_plan, std::move(plan), nullptr);
   });
+}
+
+PyObject* defer_launch_plan(PyObject*, PyObject* make) {
+  return guarded([&] { return new_plan(call_deferred_plan, nullptr, make); });
 }
 
 PyMethodDef methods[] = {
     {"make_launch_plan", make_launch_plan, METH_VARARGS,
      "make_launch_plan(name, device, cpu_resident, input_count, size_sources, sizes, memories, "
      "slots, steps, outputs) -> LaunchPlan"},
+    {"defer_launch_plan", defer_launch_plan, METH_O,
+     "defer_launch_plan(make) -> LaunchPlan that make() makes at the first call"},
     {nullptr, nullptr, 0, nullptr},
 };
 
