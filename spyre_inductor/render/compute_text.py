@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from spyre_inductor.errors import PlanError
 from spyre_inductor.plan.op_table import COMPUTE_OPS
 
+from .cpp_types import FLOATS
+
 
 @dataclass(frozen=True)
 class Spelling:
@@ -40,13 +42,12 @@ _FUNCTIONS = {
     "copysign": "copysign({0}, {1})", "fma": "fma({0}, {1}, {2})",
     "isnan": "isnan({0})", "isinf": "isinf({0})", "signbit": "signbit({0})",
     "where": "where({0}, {1}, {2})",
-    "floordiv": "floordiv({0}, {1})", "truncdiv": "truncdiv({0}, {1})", "mod": "c_mod({0}, {1})",
-    "bitwise_left_shift": "shift_left({0}, {1})",
-    "bitwise_right_shift": "shift_right({0}, {1})",
 }  # fmt: skip
 # Functions of one, two or three operands, by the header that declares them.
 _BY_HEADER = {
-    "scalar_math.h": "exp exp2 expm1 log log2 log10 log1p sigmoid tanh erf erfc",
+    "exponential.h": "exp exp2 expm1 sigmoid tanh",
+    "logarithm.h": "log log2 log10 log1p",
+    "error_function.h": "erf erfc",
     "trigonometry.h": "sin cos tan",
     "libm.h": "sinh cosh asin acos atan asinh acosh atanh lgamma atan2 hypot nextafter fmod "
     "remainder pow ldexp frexp_mantissa frexp_exponent",
@@ -61,12 +62,21 @@ _BY_HEADER = {
 }
 
 # Headers that have float32 only; the float64 functions are in libm.h.
-_FLOAT32_HEADERS = frozenset(("scalar_math.h", "trigonometry.h"))
+_FLOAT32_HEADERS = frozenset(
+    ("exponential.h", "logarithm.h", "error_function.h", "trigonometry.h")
+)
 _OPERANDS = {1: "{0}", 2: "{0}, {1}", 3: "{0}, {1}, {2}"}
+
+_INTEGER_FUNCTIONS = {
+    "floordiv": "floordiv({0}, {1})", "truncdiv": "truncdiv({0}, {1})", "mod": "c_mod({0}, {1})",
+    "bitwise_left_shift": "shift_left({0}, {1})",
+    "bitwise_right_shift": "shift_right({0}, {1})",
+}  # fmt: skip
 
 SPELLINGS: dict[str, Spelling] = {
     **{op: _same(f"{{0}} {sign} {{1}}") for op, sign in _OPERATORS.items()},
     **{op: _same(text) for op, text in _FUNCTIONS.items()},
+    **{op: _same(text, "integers.h") for op, text in _INTEGER_FUNCTIONS.items()},
     **{
         op: _same(f"{op}({_OPERANDS[COMPUTE_OPS[op][0]]})", header)
         for header, names in _BY_HEADER.items()
@@ -92,4 +102,6 @@ def spelling(op: str, dtype: str) -> Spelling:
     found = SPELLINGS[op]
     if found.header in _FLOAT32_HEADERS and dtype == "float64":
         return Spelling(found.scalar, found.lanes, "libm.h")
+    if op in ("remainder", "fmod") and dtype not in FLOATS:
+        return Spelling(found.scalar, found.lanes, "integers.h")
     return found

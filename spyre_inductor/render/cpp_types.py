@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from spyre_inductor.errors import PlanError
 
@@ -60,6 +61,15 @@ def memory_type(dtype: str) -> str:
         raise PlanError(
             f"no kernel memory type for dtype {dtype!r}; known: {', '.join(MEMORY_TYPES)}"
         ) from None
+
+
+def memory_headers(dtypes: Collection[str]) -> set[str]:
+    """Headers that know how these memory types are loaded and stored."""
+    names = {"float16": "float16.h", "bfloat16": "bfloat16.h"}
+    found = {names[dtype] for dtype in dtypes if dtype in names}
+    if any(dtype.startswith("float8") for dtype in dtypes):
+        found.add("float8.h")
+    return found
 
 
 def itemsize(dtype: str) -> int:

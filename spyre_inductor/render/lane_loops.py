@@ -58,6 +58,8 @@ _WEIGHTS = {
     "sigmoid": 8,
     "sin": 12,
     "cos": 12,
+    "bitwise_left_shift": 1,
+    "bitwise_right_shift": 1,
 }
 _OTHER_FUNCTION = 8
 

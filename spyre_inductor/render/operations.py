@@ -79,8 +79,6 @@ class OperationRenderer:
         text = self._load_text(op, value.varying)
         if cpp_types.compute_dtype(memory) != op.dtype:
             text = f"convert<{cpp_types.scalar_type(op.dtype)}>({text})"
-        if cpp_types.memory_type(memory).startswith("f8"):
-            self.headers.add("float8.h")
         self.declare(op.result, text)
 
     def _load_text(self, op: kp.Load, varying: bool) -> str:
@@ -126,7 +124,7 @@ class OperationRenderer:
                 )
             pair = [cpp_types.memory_type(m) for m in (op.from_memory, op.to_memory)]
             text = f"reinterpret<{', '.join(pair)}>({text})"
-            self._need_float8(*pair)
+            self.headers |= cpp_types.memory_headers((op.from_memory, op.to_memory))
         elif op.dtype == "bool" != source.dtype:
             zero = cpp_types.literal(0, source.dtype)
             if source.varying:
@@ -136,13 +134,11 @@ class OperationRenderer:
             text = f"convert<{cpp_types.scalar_type(op.dtype)}>({text})"
         if op.rounds_to is not None:
             target = cpp_types.memory_type(op.rounds_to)
-            self._need_float8(target)
+            self.headers |= cpp_types.memory_headers((op.rounds_to,))
             text = f"round_to<{target}>({text})"
         self.declare(op.result, text)
 
     def _store(self, op: kp.Store) -> None:
-        memory = cpp_types.memory_type(self.analysis.memory_dtype(op.buffer))
-        self._need_float8(memory)
         varying = self.analysis.value(op.value).varying
         by_lane = self.lanes and (
             varying or self.analysis.depends_on_lane(op.index, self.stage)
@@ -286,10 +282,6 @@ class OperationRenderer:
         if name not in self._arrays:
             self._arrays.add(name)
             self.lines.add(f"const auto {name}_at = as_array({name});")
-
-    def _need_float8(self, *memory_types: str) -> None:
-        if any(name.startswith("f8") for name in memory_types):
-            self.headers.add("float8.h")
 
 
 def linear_index(axes: tuple[kp.Axis, ...]) -> IntExpr:

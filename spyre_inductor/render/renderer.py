@@ -101,6 +101,7 @@ def kernel_text(plan: kp.KernelPlan) -> KernelText:
         if by_columns
         else StageRenderer(analysis, lines)
     )
+    stages.headers |= cpp_types.memory_headers([b.dtype for b in plan.buffers])
     for declaration in staged_declarations(analysis):
         lines.add(declaration)
     with ExitStack() as stack:

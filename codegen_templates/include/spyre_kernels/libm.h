@@ -3,7 +3,7 @@
 #ifndef SPYRE_KERNELS_LIBM_H_
 #define SPYRE_KERNELS_LIBM_H_
 
-#include "spyre_kernels/arithmetic.h"
+#include "spyre_kernels/integers.h"
 #include "spyre_kernels/libmvec.h"
 
 namespace spyre::kernels {
@@ -84,7 +84,7 @@ SPYRE_BOTH_2(hypot)
 SPYRE_BOTH_2(nextafter)
 SPYRE_BOTH_2(fmod)
 
-// float64 of the functions whose float32 is in elementary.h and trigonometry.h.
+// float64 of the functions whose float32 has a header of its own.
 #if defined(SPYRE_SSE2)
 #define SPYRE_BY_LIBMVEC(NAME)                           \
   SPYRE_INLINE f64 NAME(f64 x) { return libm::NAME(x); } \
@@ -109,15 +109,7 @@ SPYRE_LANEWISE_1(tan, f64, libm::tan)
 SPYRE_INLINE f64 sigmoid(f64 x) { return 1.0 / (1.0 + libm::exp(-x)); }
 SPYRE_INLINE f64v sigmoid(const f64v& x) { return splat(1.0) / (splat(1.0) + exp(-x)); }
 
-// Integers take fmod as C's %, and remainder the sign of the divisor; floats likewise.
-template <Integer T>
-SPYRE_INLINE T fmod(T a, T b) {
-  return c_mod(a, b);
-}
-template <Integer T>
-SPYRE_INLINE Vec<T> fmod(const Vec<T>& a, const Vec<T>& b) {
-  return c_mod(a, b);
-}
+// The remainder has the sign of the divisor.
 template <Float T>
 SPYRE_INLINE T remainder(T a, T b) {
   const T r = fmod(a, b);

@@ -19,7 +19,11 @@ struct Tail {
 };
 
 SPYRE_INLINE Mask mask_from_bits(u32 bits) {
+#if defined(SPYRE_AVX512)
+  return {__builtin_ia32_cvtmask2d512(u16(bits))};
+#else
   return to_mask((splat<u32>(bits) >> lane_numbers<u32>()) & splat<u32>(1));
+#endif
 }
 SPYRE_INLINE Mask active(Full) { return splat(true); }
 SPYRE_INLINE Mask active(Tail lanes) { return mask_from_bits(lanes.bits); }

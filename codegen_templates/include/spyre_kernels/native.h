@@ -59,9 +59,7 @@ SPYRE_INLINE R<f64, 8> min_nan(R<f64, 8> a, R<f64, 8> b) {
 SPYRE_INLINE R<f64, 8> max_nan(R<f64, 8> a, R<f64, 8> b) {
   return __builtin_ia32_maxpd512_mask(a, b, a, __builtin_ia32_cmppd512_mask(a, a, 7, u8(-1), 4), 4);
 }
-#endif
-
-#if defined(SPYRE_AVX2)
+#elif defined(SPYRE_AVX2)
 SPYRE_INLINE R<f32, 8> fma(R<f32, 8> a, R<f32, 8> b, R<f32, 8> c) {
   return __builtin_ia32_vfmaddps256(a, b, c);
 }
@@ -94,8 +92,7 @@ SPYRE_INLINE R<f64, 4> max_nan(R<f64, 4> a, R<f64, 4> b) {
   return __builtin_ia32_blendvpd256(__builtin_ia32_maxpd256(a, b), a,
                                     __builtin_ia32_cmppd256(a, a, 3));
 }
-#endif
-
+#else
 // Plain C++. Fused where the processor fuses (__FP_FAST_FMAF), else with two roundings.
 SPYRE_INLINE R<f32, 4> fma(R<f32, 4> a, R<f32, 4> b, R<f32, 4> c) {
 #if defined(__FP_FAST_FMAF)
@@ -154,6 +151,7 @@ SPYRE_INLINE R<f32, 4> min_nan(R<f32, 4> a, R<f32, 4> b) { return keep_nan(a, mi
 SPYRE_INLINE R<f32, 4> max_nan(R<f32, 4> a, R<f32, 4> b) { return keep_nan(a, max(a, b)); }
 SPYRE_INLINE R<f64, 2> min_nan(R<f64, 2> a, R<f64, 2> b) { return keep_nan(a, a < b ? a : b); }
 SPYRE_INLINE R<f64, 2> max_nan(R<f64, 2> a, R<f64, 2> b) { return keep_nan(a, a > b ? a : b); }
+#endif
 
 }  // namespace native
 

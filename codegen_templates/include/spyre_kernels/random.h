@@ -5,7 +5,7 @@
 #ifndef SPYRE_KERNELS_RANDOM_H_
 #define SPYRE_KERNELS_RANDOM_H_
 
-#include "spyre_kernels/scalar_math.h"
+#include "spyre_kernels/logarithm.h"
 #include "spyre_kernels/trigonometry.h"
 
 namespace spyre::kernels {

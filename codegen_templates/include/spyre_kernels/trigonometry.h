@@ -5,8 +5,8 @@
 #ifndef SPYRE_KERNELS_TRIGONOMETRY_H_
 #define SPYRE_KERNELS_TRIGONOMETRY_H_
 
-#include "spyre_kernels/elementary.h"
 #include "spyre_kernels/libm.h"
+#include "spyre_kernels/polynomial.h"
 
 namespace spyre::kernels {
 

@@ -5,8 +5,8 @@
 //   spyre_fused__softmax_3
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
+#include "spyre_kernels/exponential.h"
 #include "spyre_kernels/reduce.h"
-#include "spyre_kernels/scalar_math.h"
 
 namespace spyre::kernels {
 

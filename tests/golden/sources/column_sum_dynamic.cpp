@@ -2,6 +2,7 @@
 //   spyre_fused_sum_0
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
+#include "spyre_kernels/bfloat16.h"
 #include "spyre_kernels/reduce.h"
 
 namespace spyre::kernels {

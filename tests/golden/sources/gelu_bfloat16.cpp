@@ -2,7 +2,8 @@
 //   spyre_fused_gelu_mul_0
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
-#include "spyre_kernels/scalar_math.h"
+#include "spyre_kernels/bfloat16.h"
+#include "spyre_kernels/error_function.h"
 
 namespace spyre::kernels {
 

@@ -2,7 +2,7 @@
 //   spyre_fused_add_floor_divide_mul_remainder_0
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
-#include "spyre_kernels/libm.h"
+#include "spyre_kernels/integers.h"
 
 namespace spyre::kernels {
 

@@ -2,8 +2,9 @@
 //   spyre_fused__softmax_masked_fill_0
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
+#include "spyre_kernels/exponential.h"
+#include "spyre_kernels/float16.h"
 #include "spyre_kernels/reduce.h"
-#include "spyre_kernels/scalar_math.h"
 
 namespace spyre::kernels {
 

@@ -2,7 +2,8 @@
 //   spyre_fused_silu_0
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
-#include "spyre_kernels/scalar_math.h"
+#include "spyre_kernels/exponential.h"
+#include "spyre_kernels/float16.h"
 
 namespace spyre::kernels {
 

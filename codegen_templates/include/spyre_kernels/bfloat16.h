@@ -1,0 +1,66 @@
+// bfloat16 in memory.
+//
+// Rounding is to nearest even, denormals are kept and a NaN stays a quiet NaN (its payload is the
+// processor's choice), so that a store gives CPU eager's value.
+#ifndef SPYRE_KERNELS_BFLOAT16_H_
+#define SPYRE_KERNELS_BFLOAT16_H_
+
+#include "spyre_kernels/widen.h"
+
+namespace spyre::kernels {
+
+SPYRE_INLINE u32v zero_extend(const u16v& a) {
+#if defined(SPYRE_AVX512)
+  // GCC 12 splits the generic conversion into two halves.
+  using Words = Register<i16, 16>::type;
+  using Ints = Register<i32, 16>::type;
+  return {(Register<u32, 16>::type)__builtin_ia32_pmovzxwd512_mask((Words)a.v, Ints{}, 0xffff)};
+#else
+  return convert_pack<u32>(a);
+#endif
+}
+
+SPYRE_INLINE f32v widen_bf16(const u16v& raw) {
+  return bitcast<f32>(zero_extend(raw) << splat<u32>(16));
+}
+SPYRE_INLINE u32v round_bits_bf16(const f32v& x) {
+  const u32v bits = bitcast<u32>(x);
+  const u32v odd = (bits >> splat<u32>(16)) & splat<u32>(1);
+  const u32v rounded = (bits + splat<u32>(0x7fff) + odd) >> splat<u32>(16);
+  return where(x != x, splat<u32>(0x7fc0), rounded);
+}
+#if defined(SPYRE_AVX512) && defined(__AVX512BF16__)
+#define SPYRE_NATIVE_BF16 1
+// The machine's own conversion rounds alike, but flushes denormals.
+SPYRE_INLINE bool has_denormal(const f32v& x) {
+  return __builtin_expect(__builtin_ia32_fpclassps512_mask(x.v, 0x20, 0xffff), 0);
+}
+SPYRE_INLINE u16v narrow_bf16_native(const f32v& x) {
+  return {(Register<u16, 16>::type)__builtin_ia32_cvtneps2bf16_v16sf(x.v)};
+}
+#endif
+SPYRE_INLINE u16v narrow_bf16(const f32v& x) {
+#if defined(SPYRE_NATIVE_BF16)
+  if (!has_denormal(x)) return narrow_bf16_native(x);
+#endif
+  return convert_pack<u16>(round_bits_bf16(x));
+}
+SPYRE_INLINE f32v round_to_bf16(const f32v& x) {
+#if defined(SPYRE_NATIVE_BF16)
+  if (!has_denormal(x)) return widen_bf16(narrow_bf16_native(x));
+#endif
+  return bitcast<f32>(round_bits_bf16(x) << splat<u32>(16));  // it never leaves its lane
+}
+
+template <>
+struct Memory<bf16> {
+  using Raw = u16;
+  using Scalar = f32;
+  static SPYRE_INLINE f32v widen(const u16v& raw) { return widen_bf16(raw); }
+  static SPYRE_INLINE u16v narrow(const f32v& x) { return narrow_bf16(x); }
+  static SPYRE_INLINE f32v round(const f32v& x) { return round_to_bf16(x); }
+};
+
+}  // namespace spyre::kernels
+
+#endif  // SPYRE_KERNELS_BFLOAT16_H_
