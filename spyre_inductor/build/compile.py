@@ -1,5 +1,7 @@
 """Kernel source in, verified cache entry out: look, lock, look again, compile, publish.
 
+A long source says how it can be divided; its units then compile side by side.
+
 The compiler runs inside the entry's staging directory with relative names, so that the command in
 build.json and in an error message can be repeated as it stands.
 """
@@ -7,10 +9,13 @@ build.json and in an error message can be repeated as it stands.
 from __future__ import annotations
 
 import logging
+import os
 import shlex
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from spyre_inductor.errors import CacheError, CompileError
 from spyre_inductor.logs import artifact_name
@@ -18,7 +23,7 @@ from spyre_inductor.logs import artifact_name
 from .cache_key import abi_version, cache_key
 from .entry import MODULE_FILE, PLAN_FILE, SOURCE_FILE, CacheEntry, write_build_record
 from .kernel_cache import KernelCache
-from .toolchain import Toolchain, uses_library
+from .toolchain import Toolchain, unit_count, uses_library
 
 log = logging.getLogger(__name__)
 events = logging.getLogger(artifact_name("spyre_inductor.build", "spyre_cache"))
@@ -78,14 +83,11 @@ def _build_locked(
         (staged / SOURCE_FILE).write_text(source)
         (staged / PLAN_FILE).write_text(plans_json)
         start = time.perf_counter()
-        words = toolchain.compile_command(
-            SOURCE_FILE, MODULE_FILE, with_library=uses_library(source)
-        )
-        command = _run_compiler(staged, key, words, cache)
+        command = _compile(staged, key, source, toolchain, cache)
         milliseconds = round((time.perf_counter() - start) * 1e3, 1)
         facts = {
             "abi_version": abi_version(toolchain),
-            "command": shlex.join(command),
+            "command": command,
             "compiler": toolchain.version,
             "compile_ms": milliseconds,
             "isa": toolchain.isa,
@@ -95,36 +97,73 @@ def _build_locked(
         return cache.publish(staged, key)
 
 
-def _run_compiler(
-    staged: Path, key: str, command: tuple[str, ...], cache: KernelCache
-) -> tuple[str, ...]:
-    try:
-        done = subprocess.run(
-            command,
-            check=False,
-            cwd=staged,
-            capture_output=True,
-            text=True,
-            timeout=_COMPILE_TIMEOUT_SECONDS,
+def _compile(
+    staged: Path, key: str, source: str, toolchain: Toolchain, cache: KernelCache
+) -> str:
+    """Makes MODULE_FILE of the source in `staged`; returns the shell command that does the same."""
+    library = uses_library(source)
+    units = min(unit_count(source), os.cpu_count() or 1)
+    if units != unit_count(source) or units == 1:
+        command = toolchain.compile_command(
+            SOURCE_FILE, MODULE_FILE, with_library=library
         )
+        _run_side_by_side(staged, key, (command,), cache)
+        return shlex.join(command)
+    compiles, link = toolchain.unit_commands(
+        SOURCE_FILE, MODULE_FILE, units, with_library=library
+    )
+    _run_side_by_side(staged, key, compiles, cache)
+    _run_side_by_side(staged, key, (link,), cache)
+    for path in staged.glob("unit*.o"):
+        path.unlink()
+    return " && ".join(map(shlex.join, (*compiles, link)))
+
+
+def _run_side_by_side(
+    staged: Path, key: str, commands: Sequence[tuple[str, ...]], cache: KernelCache
+) -> None:
+    """Raises CompileError for the first that fails, OSError when the disk is full."""
+    running = [
+        subprocess.Popen(
+            command,
+            cwd=staged,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for command in commands
+    ]
+    try:
+        for command, process in zip(commands, running, strict=True):
+            output, complaint = process.communicate(timeout=_COMPILE_TIMEOUT_SECONDS)
+            if process.returncode != 0:
+                _refused(
+                    staged, key, command, process.returncode, output, complaint, cache
+                )
     except subprocess.TimeoutExpired:
         message = f"the compiler did not finish in {_COMPILE_TIMEOUT_SECONDS} s"
         kept = cache.keep_failed(staged, key)
         raise CompileError(
             message, _shown(command, kept), str(kept / SOURCE_FILE), ""
         ) from None
-    if done.returncode == 0:
-        return command
-    for line in done.stderr.splitlines():
+    finally:
+        for process in running:
+            if process.returncode is None:
+                process.kill()
+                process.communicate()
+
+
+def _refused(
+    staged: Path, key: str, command: tuple[str, ...], code: int, output: str, complaint: str,
+    cache: KernelCache,
+) -> NoReturn:  # fmt: skip
+    for line in complaint.splitlines():
         if any(text in line for text in _DISK_FULL):
             raise OSError(line.strip())
-    message = f"the compiler refused a rendered kernel (exit code {done.returncode})"
+    message = f"the compiler refused a rendered kernel (exit code {code})"
     kept = cache.keep_failed(staged, key)
     raise CompileError(
-        message,
-        _shown(command, kept),
-        str(kept / SOURCE_FILE),
-        done.stdout + done.stderr,
+        message, _shown(command, kept), str(kept / SOURCE_FILE), output + complaint
     )
 
 

@@ -61,6 +61,10 @@ _PROBE_TIMEOUT_SECONDS = 60
 
 LIBRARY_HEADER = "spyre_kernels/special.h"
 
+# Undefined, a source is compiled whole; n, its n-th part alone.
+UNIT_MACRO = "SPYRE_UNIT"
+_UNIT_MARK = re.compile(rf"^#if .*\b{UNIT_MACRO} == (\d+)$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Library:
@@ -97,25 +101,59 @@ class Toolchain:
         Raises:
             CompileError: the source needs the library and the toolchain has none.
         """
-        includes = tuple(f"-I{directory}" for directory in self.include_dirs)
-        link_flags = self.link_flags
-        if with_library:
-            if self.library is None:
-                message = (
-                    f"{source} needs PyTorch's headers; give the toolchain a library"
-                )
-                raise CompileError(message, shlex.join(self.command), source, "")
-            includes += ("-isystem", self.library.include_dir)
-            link_flags = tuple(flag for flag in link_flags if flag != "-nostdlib")
-            link_flags += ("-lstdc++",)
+        includes = self._include_flags(source, with_library)
+        link_flags = self._link_flags(with_library)
         return (
             *self.command, *self.compile_flags, *includes, source, "-o", output, *link_flags
         )  # fmt: skip
+
+    def unit_commands(
+        self, source: str, output: str, units: int, *, with_library: bool = False
+    ) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+        """The same in parts: a command per unit, to run side by side, and the one that links.
+
+        Raises:
+            CompileError: the source needs the library and the toolchain has none.
+        """
+        includes = self._include_flags(source, with_library)
+        objects = tuple(f"unit{unit}.o" for unit in range(1, units + 1))
+        compiles = tuple(
+            (
+                *self.command, *self.compile_flags, *includes,
+                "-c", f"-D{UNIT_MACRO}={unit}", source, "-o", name,
+            )
+            for unit, name in enumerate(objects, 1)
+        )  # fmt: skip
+        link_flags = self._link_flags(with_library)
+        link = (
+            *self.command, *self.compile_flags, *objects, "-o", output, *link_flags
+        )  # fmt: skip
+        return compiles, link
+
+    def _include_flags(self, source: str, with_library: bool) -> tuple[str, ...]:
+        includes = tuple(f"-I{directory}" for directory in self.include_dirs)
+        if not with_library:
+            return includes
+        if self.library is None:
+            message = f"{source} needs PyTorch's headers; give the toolchain a library"
+            raise CompileError(message, shlex.join(self.command), source, "")
+        return (*includes, "-isystem", self.library.include_dir)
+
+    def _link_flags(self, with_library: bool) -> tuple[str, ...]:
+        if not with_library:
+            return self.link_flags
+        kept = (flag for flag in self.link_flags if flag != "-nostdlib")
+        return (*kept, "-lstdc++")
 
 
 def uses_library(source: str) -> bool:
     """True when the rendered text includes the one header that is built on PyTorch's."""
     return LIBRARY_HEADER in source
+
+
+def unit_count(source: str) -> int:
+    """Into how many units the rendered text can be divided (the module template's marks)."""
+    return max(map(int, _UNIT_MARK.findall(source)), default=1)
 
 
 def detect_toolchain(

@@ -17,6 +17,7 @@ from .environment import render_template
 from .lane_analysis import LaneAnalysis
 from .loop_nest import loop_nest
 from .stages import StageRenderer, staged_declarations
+from .units import divide_in_units
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,15 @@ def render_module(
         headers |= text.headers
         template = f"kernels/{plan.template}.cpp.jinja"
         kernels.append(render_template(template, kernel=text))
+    texts = dict(zip(names, kernels, strict=True))
     return render_template(
         "module.cpp.jinja",
         graph_name=graph_name,
         names=names,
         headers=sorted(headers),
-        kernels=kernels,
+        units=[
+            [texts[name] for name in unit] for unit in divide_in_units(plans, texts)
+        ],
     )
 
 

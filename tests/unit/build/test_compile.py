@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import pickle
 import subprocess
@@ -43,7 +44,7 @@ def test_second_build_is_a_hit_without_compiler(
     cache: KernelCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = build(cache)
-    monkeypatch.setattr(compile_module.subprocess, "run", None)
+    monkeypatch.setattr(compile_module.subprocess, "Popen", None)
     second = build(cache)
     assert (first.hit, second.hit, first.key) == (False, True, second.key)
     assert cache.statistics.here == {"misses": 1, "compiles": 1, "hits": 1}
@@ -80,3 +81,38 @@ def test_compiler_that_hangs_is_stopped(
     monkeypatch.setattr(compile_module, "_COMPILE_TIMEOUT_SECONDS", 0.3)
     with pytest.raises(CompileError, match="did not finish"):
         build(cache, cxx=str(slow))
+
+
+TWO_UNITS = (
+    "#if !defined(SPYRE_UNIT) || SPYRE_UNIT == 1\n"
+    + SOURCE
+    + """#endif
+#if !defined(SPYRE_UNIT) || SPYRE_UNIT == 2
+extern "C" __attribute__((visibility("default"))) int second() { return 43; }
+#endif
+"""
+)
+
+
+@pytest.mark.parametrize("processors", [1, 2])
+def test_units_become_one_module_and_its_command_can_be_repeated(
+    cache: KernelCache, monkeypatch: pytest.MonkeyPatch, processors: int
+) -> None:
+    monkeypatch.setattr(compile_module.os, "cpu_count", lambda: processors)
+    entry = build_module(TWO_UNITS, PLANS, toolchain(), cache)
+    assert len(list(entry.directory.iterdir())) == 4
+    assert entry.build["command"].count("SPYRE_UNIT=") == (0, 2)[processors - 1]
+    entry.so_path.unlink()
+    subprocess.run(entry.build["command"], shell=True, cwd=entry.directory, check=True)
+    assert answer(entry) == 42
+    assert ctypes.CDLL(str(entry.so_path)).second() == 43
+
+
+def test_refused_unit_shows_its_own_command(
+    cache: KernelCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compile_module.os, "cpu_count", lambda: 2)
+    with pytest.raises(CompileError) as caught:
+        build_module(TWO_UNITS.replace("43", "nothing"), PLANS, toolchain(), cache)
+    assert "-DSPYRE_UNIT=2" in caught.value.command
+    assert "nothing" in caught.value.output
