@@ -63,7 +63,10 @@ class SpyreKernelCallLine(WrapperLine):
         count = len(self.plan.buffers)
         if any(scalar.dtype != "int64" for scalar in self.plan.scalars):
             raise NotExpressible(f"kernel {self.kernel_name} takes a float")
-        builder.add_kernel(self.kernel_name, self.args[:count], self.args[count:])
+        writes = [i for i, b in enumerate(self.plan.buffers) if b.access != "read"]
+        builder.add_kernel(
+            self.kernel_name, self.args[:count], self.args[count:], writes
+        )
 
 
 def _as_python(arg: Any) -> str:

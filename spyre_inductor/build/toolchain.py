@@ -46,6 +46,7 @@ _COMPILE_FLAGS = (
     "-fvisibility=hidden",
     "-fPIC",
     "-shared",
+    "-pipe",  # the assembler starts with the compiler
 )
 # No start files and no libstdc++ (halves the link time); a missing symbol fails here, not at load.
 _LINK_FLAGS = (

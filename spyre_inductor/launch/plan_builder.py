@@ -33,6 +33,7 @@ from ..plan.launch_plan import (
     TensorOutput,
     TensorSlot,
 )
+from .barriers import mark_barriers
 from .extern_steps import NotExpressible, extern_steps
 
 
@@ -83,7 +84,7 @@ class PlanBuilder:
             sizes=tuple(self._sizes.values()),
             memories=tuple(self._memories),
             slots=tuple(self._slots),
-            steps=tuple(self._steps),
+            steps=mark_barriers(self._steps, self._slots),
             outputs=outputs,
             cpu_resident=self._cpu_resident,
         )
@@ -259,12 +260,16 @@ class PlanBuilder:
             raise NotExpressible(f"line {text!r}")
 
     def add_kernel(
-        self, kernel: str, buffers: Sequence[str], scalars: Sequence[Any]
+        self,
+        kernel: str,
+        buffers: Sequence[str],
+        scalars: Sequence[Any],
+        writes: Sequence[int],
     ) -> None:
-        """One launch, with the names of its buffers and its sizes."""
+        """One launch, with the names of its buffers, its sizes, and which buffers it writes."""
         slots = tuple(self._slot_of_name(name) for name in buffers)
         sizes = tuple(self.int_expr(sympy.sympify(scalar)) for scalar in scalars)
-        self._steps.append(KernelStep(kernel, slots, sizes))
+        self._steps.append(KernelStep(kernel, slots, sizes, tuple(writes)))
 
     def _ignore(self, line: Any) -> None:
         """Frees and comments: lifetimes follow from the uses."""

@@ -96,7 +96,7 @@ class PlanEncoder:
                     f"launch plan runs kernel {step.kernel}, which was not built"
                 )
             sizes = tuple(map(self._size, step.scalars))
-            return (0, self._kernels[step.kernel], step.slots, sizes)
+            return (0, self._kernels[step.kernel], step.slots, sizes, step.barrier)
         if isinstance(step, ExternStep):
             arguments = tuple(map(self._argument, step.arguments))
             results = tuple((result.slot, result.path) for result in step.results)

@@ -79,11 +79,16 @@ Argument = Union[
 
 @dataclass(frozen=True)
 class KernelStep:
-    """Runs entry point `kernel` with slots in KernelPlan.buffers order and its scalars."""
+    """Runs entry point `kernel` with slots in KernelPlan.buffers order and its scalars.
+
+    `writes` are positions in `slots`. Without `barrier` it may run beside the kernels before it.
+    """
 
     kernel: str
     slots: tuple[int, ...]
     scalars: tuple[IntExpr, ...] = ()
+    writes: tuple[int, ...] = ()
+    barrier: bool = True
 
 
 @dataclass(frozen=True)

@@ -71,12 +71,12 @@ ExternArgument as_argument(PyObject* tuple) {
   return argument;
 }
 
-// (0, kernel, slots, sizes) | (1, name, overload, arguments, results) | (2, slot)
+// (0, kernel, slots, sizes, barrier) | (1, name, overload, arguments, results) | (2, slot)
 runtime::StepSpec as_step(PyObject* tuple) {
   switch (as_int(item(tuple, 0))) {
     case 0:
       return runtime::KernelCall{as_kernel(item(tuple, 1)), as_indices(item(tuple, 2)),
-                                 as_indices(item(tuple, 3))};
+                                 as_indices(item(tuple, 3)), item(tuple, 4) == Py_True};
     case 1: {
       std::vector<ExternArgument> arguments;
       for_each(item(tuple, 3), [&](PyObject* value) { arguments.push_back(as_argument(value)); });

@@ -1,7 +1,6 @@
 #include "runtime/extern_call.h"
 
 #include <ATen/core/List.h>
-#include <ATen/core/Tensor.h>
 #include <c10/core/DispatchKeySet.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
@@ -72,6 +71,22 @@ c10::IValue pick(const c10::IValue& value, const std::vector<std::int32_t>& path
   return current;
 }
 
+// Whether nobody else holds the result's memory; a view of an argument lies in memory that is only
+// lent to the call (cpu_tensor), and has no context.
+bool owns_its_memory(const at::Tensor& tensor) {
+  const c10::Storage& storage = tensor.storage();
+  return storage.use_count() == 1 && storage.data_ptr().get_context() != nullptr &&
+         tensor.storage_offset() == 0;
+}
+
+bool may_stand_in(const at::Tensor& tensor, const SlotLayout& layout, std::int64_t bytes) {
+  if (bytes < 0 || tensor.layout() != at::kStrided || !tensor.has_storage()) return false;
+  return tensor.scalar_type() == layout.dtype && tensor.sizes() == at::IntArrayRef(layout.sizes) &&
+         tensor.strides() == at::IntArrayRef(layout.strides) && !tensor.is_conj() &&
+         !tensor.is_neg() && owns_its_memory(tensor) &&
+         static_cast<std::int64_t>(tensor.storage().nbytes()) >= bytes;
+}
+
 bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
 constexpr double kNsPerFlop = 0.02;
@@ -99,8 +114,10 @@ ExternCall::ExternCall(const std::string& name, const std::string& overload,
                                 std::to_string(expected));
 }
 
-void ExternCall::run(void* const* addresses, const std::vector<SlotLayout>& layouts,
-                     const std::int64_t* sizes) const {
+std::vector<AdoptedResult> ExternCall::run(void* const* addresses,
+                                           const std::vector<SlotLayout>& layouts,
+                                           const std::vector<std::int64_t>& adopt_bytes,
+                                           const std::int64_t* sizes) const {
   const c10::impl::ExcludeDispatchKeyGuard no_autograd(
       c10::autograd_dispatch_keyset_with_ADInplaceOrView);
   const Evaluator evaluate{addresses, layouts, sizes};
@@ -110,7 +127,7 @@ void ExternCall::run(void* const* addresses, const std::vector<SlotLayout>& layo
   for (std::size_t i = 0; i < arguments_.size(); ++i)
     stack.push_back(evaluate(arguments_[i], schema[i].type()));
   operator_.callBoxed(&stack);
-  if (results_.empty()) return;
+  std::vector<AdoptedResult> adopted;
   // Several returns are several stack entries; one return may itself be a tuple or list.
   const bool several = operator_.schema().returns().size() > 1;
   for (const ExternResult& result : results_) {
@@ -121,8 +138,15 @@ void ExternCall::run(void* const* addresses, const std::vector<SlotLayout>& layo
     } else {
       value = pick(stack.at(0), result.path);
     }
-    cpu_tensor(addresses[result.slot], layouts[result.slot]).copy_(value.toTensor());
+    const at::Tensor& tensor = value.toTensor();
+    const SlotLayout& layout = layouts[result.slot];
+    if (may_stand_in(tensor, layout, adopt_bytes[result.slot])) {
+      adopted.push_back({result.slot, tensor});
+    } else {
+      cpu_tensor(addresses[result.slot], layout).copy_(tensor);
+    }
   }
+  return adopted;
 }
 
 double ExternCall::estimate_ns(const std::vector<SlotLayout>& layouts) const {

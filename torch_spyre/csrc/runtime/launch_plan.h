@@ -42,6 +42,7 @@ struct KernelCall {
   std::shared_ptr<const Kernel> kernel;
   std::vector<std::int32_t> slots;
   std::vector<std::int32_t> sizes;  // positions in the table of evaluated sizes
+  bool barrier = true;              // false: may run beside the kernels before it
 };
 struct SeedCall {
   std::int32_t slot = 0;

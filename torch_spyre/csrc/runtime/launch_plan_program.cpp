@@ -39,17 +39,50 @@ LaunchPlan::Program::Program(LaunchPlanSpec spec) : spec_(std::move(spec)) {
   for (std::int32_t memory = 0; memory < memory_count; ++memory)
     if (spec_.memories[memory].source == MemorySpec::Source::kOutput)
       output_memories_.push_back(memory);
+  find_phases();
   for (std::int32_t step = 0; step < static_cast<std::int32_t>(spec_.steps.size()); ++step) {
     for (const std::int32_t slot : slots_of(spec_.steps[step])) {
       if (slot < 0 || slot >= slot_count)
         throw std::invalid_argument("launch plan: step uses no slot");
       const std::int32_t memory = spec_.slots[slot].memory;
-      if (first_use_[memory] < 0) first_use_[memory] = step;
-      last_use_[memory] = step;
+      if (first_use_[memory] < 0) first_use_[memory] = phases_[step];
+      last_use_[memory] = phases_[step];
     }
     if (std::holds_alternative<SeedCall>(spec_.steps[step])) seed_steps_.push_back(step);
   }
+  find_adoptable();
   group_steps();
+}
+
+// Steps of one phase may run side by side, so their temporaries never share bytes.
+void LaunchPlan::Program::find_phases() {
+  std::int32_t phase = 0;
+  bool in_kernels = false;
+  for (const StepSpec& step : spec_.steps) {
+    const auto* kernel = std::get_if<KernelCall>(&step);
+    const bool extern_call = kernel == nullptr && !std::holds_alternative<SeedCall>(step);
+    if (extern_call || (kernel != nullptr && (kernel->barrier || !in_kernels))) ++phase;
+    in_kernels = kernel != nullptr || (in_kernels && !extern_call);
+    phases_.push_back(phase);
+  }
+}
+
+// A result may keep its own memory when the call is the first to use the slot's, which is a
+// temporary: memory of an output is handed out before the call runs.
+void LaunchPlan::Program::find_adoptable() {
+  std::vector<int> results_in(spec_.memories.size(), 0);
+  for (std::size_t step = 0; step < spec_.steps.size(); ++step) {
+    const auto* call = std::get_if<std::shared_ptr<const ExternCall>>(&spec_.steps[step]);
+    if (call == nullptr) continue;
+    for (const ExternResult& result : (*call)->results()) {
+      const std::int32_t memory = spec_.slots[result.slot].memory;
+      if (++results_in[memory] == 1 && first_use_[memory] == phases_[step] &&
+          spec_.memories[memory].source == MemorySpec::Source::kTemporary)
+        adoptable_slots_.push_back(result.slot);
+    }
+  }
+  std::erase_if(adoptable_slots_,
+                [&](std::int32_t slot) { return results_in[spec_.slots[slot].memory] > 1; });
 }
 
 void LaunchPlan::Program::group_steps() {
@@ -66,10 +99,11 @@ void LaunchPlan::Program::group_steps() {
       throw std::invalid_argument("launch plan: arguments do not fit kernel " + spec.name);
     step.buffer_slots = kernel->slots;
     step.scalar_slots = kernel->sizes;
+    step.barrier_before = kernel->barrier;
     if (spec.workspace_bytes > 0) {
       step.workspace_slot =
           static_cast<std::int32_t>(spec_.slots.size() + kernel_workspaces_.size());
-      kernel_workspaces_.push_back({static_cast<std::int32_t>(i), spec.workspace_bytes});
+      kernel_workspaces_.push_back({phases_[i], spec.workspace_bytes});
     }
     if (segments_.empty() || segments_.back().index() != 0) {
       segments_.emplace_back(std::vector<device::KernelStep>());
@@ -127,9 +161,13 @@ void LaunchPlan::Program::resolve_memory(Resolved& out) const {
   }
   for (std::size_t i = 0; i < kernel_workspaces_.size(); ++i) {
     const WorkspaceUse& use = kernel_workspaces_[i];
-    lifetimes.push_back({use.bytes, use.step, use.step});
+    lifetimes.push_back({use.bytes, use.phase, use.phase});
     owners.push_back(memory_count + i);
   }
+  out.adopt_bytes.assign(spec_.slots.size(), -1);
+  for (const std::int32_t slot : adoptable_slots_)
+    if (out.layouts[slot].offset_bytes == 0)
+      out.adopt_bytes[slot] = out.memory_bytes[spec_.slots[slot].memory];
   const Packing packing = pack(lifetimes);
   for (std::size_t i = 0; i < owners.size(); ++i)
     out.workspace_offsets[owners[i]] = packing.offsets[i];
@@ -175,8 +213,22 @@ std::vector<void*> LaunchPlan::Program::addresses(const Resolved& resolved,
   return out;
 }
 
-device::Status LaunchPlan::Program::run(const Resolved& resolved, void* const* addresses,
+void LaunchPlan::Program::point_to(const AdoptedResult& result, const Resolved& resolved,
+                                   void** addresses) const {
+  auto* const base = static_cast<char*>(result.tensor.mutable_data_ptr());
+  const std::int32_t memory = spec_.slots[result.slot].memory;
+  for (std::size_t slot = 0; slot < spec_.slots.size(); ++slot)
+    if (spec_.slots[slot].memory == memory)
+      addresses[slot] = base + resolved.layouts[slot].offset_bytes;
+}
+
+device::Status LaunchPlan::Program::run(const Resolved& resolved, void* const* given,
                                         bool parallel) const {
+  std::vector<AdoptedResult> adopted;  // alive until the last step has run
+  std::vector<void*> changed;          // the call may run again: a captured graph replays it
+  if (!adoptable_slots_.empty())
+    changed.assign(given, given + spec_.slots.size() + kernel_workspaces_.size());
+  void* const* addresses = changed.empty() ? given : changed.data();
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     const bool team = parallel && resolved.parallel[i];
     const Segment& segment = team ? segments_[i] : serial_segments_[i];
@@ -184,7 +236,11 @@ device::Status LaunchPlan::Program::run(const Resolved& resolved, void* const* a
       device::Status status = device::run_steps(*steps, addresses, resolved.sizes.data(), team);
       if (!status.is_ok()) return status;
     } else {
-      std::get<1>(segment)->run(addresses, resolved.layouts, resolved.sizes.data());
+      for (AdoptedResult& result : std::get<1>(segment)->run(
+               addresses, resolved.layouts, resolved.adopt_bytes, resolved.sizes.data())) {
+        point_to(result, resolved, changed.data());
+        adopted.push_back(std::move(result));
+      }
     }
   }
   return device::Status::ok();

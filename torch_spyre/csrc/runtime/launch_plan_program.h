@@ -17,6 +17,8 @@ struct LaunchPlan::Resolved {
   std::vector<SlotLayout> layouts;              // per slot
   std::vector<std::int64_t> memory_bytes;       // per memory
   std::vector<std::int64_t> workspace_offsets;  // per memory and kernel workspace; -1: not in it
+  std::vector<std::int64_t> adopt_bytes;        // per slot: size of its memory if a result may stay
+                                                // where the operator put it, else -1
   std::int64_t workspace_bytes = 0;
   double total_ns = 0;
   std::vector<bool> parallel;  // per segment: worth the team
@@ -39,12 +41,15 @@ class LaunchPlan::Program {
   // Address per slot, then per kernel workspace.
   std::vector<void*> addresses(const Resolved& resolved, const std::vector<char*>& bases) const;
 
-  device::Status run(const Resolved& resolved, void* const* addresses, bool parallel) const;
+  device::Status run(const Resolved& resolved, void* const* given, bool parallel) const;
   // The same on the calling thread, reported to the profiler.
   device::Status run_inline(const Resolved& resolved, void* const* addresses,
                             device::StreamRef stream) const;
 
  private:
+  void find_phases();
+  void find_adoptable();
+  void point_to(const AdoptedResult& result, const Resolved& resolved, void** addresses) const;
   void group_steps();
   void resolve_layouts(Resolved& out) const;
   void resolve_memory(Resolved& out) const;
@@ -54,10 +59,11 @@ class LaunchPlan::Program {
   LaunchPlanSpec spec_;
   std::vector<Segment> segments_;         // cores as planned
   std::vector<Segment> serial_segments_;  // one core where the kernel allows it
-  std::vector<std::int32_t> input_slots_, output_memories_, seed_steps_;
-  std::vector<std::int32_t> first_use_, last_use_;  // per memory, in steps; -1: unused
+  std::vector<std::int32_t> input_slots_, output_memories_, seed_steps_, adoptable_slots_;
+  std::vector<std::int32_t> phases_;                // per step: what a barrier ends
+  std::vector<std::int32_t> first_use_, last_use_;  // per memory, in phases; -1: unused
   struct WorkspaceUse {
-    std::int32_t step;
+    std::int32_t phase;
     std::int64_t bytes;
   };
   std::vector<WorkspaceUse> kernel_workspaces_;

@@ -5,7 +5,7 @@
 
 namespace spyre::runtime {
 
-// A temporary in use from step `first` to step `last`, both inclusive.
+// A temporary in use from phase `first` to phase `last`, both inclusive.
 struct Lifetime {
   std::int64_t bytes = 0;
   int first = 0;
