@@ -183,7 +183,26 @@ def detect_toolchain(
         raise UnsupportedError(f"instruction set {isa!r}", f"choose one of {known}")
     command = _locate(cxx)
     file = Path(command[0]).stat()
-    version, macros = _probe(command, (file.st_mtime_ns, file.st_size))
+    return _toolchain(
+        command,
+        (file.st_mtime_ns, file.st_size),
+        isa,
+        tuple(str(Path(directory).resolve()) for directory in include_dirs),
+        fp_contract,
+        library,
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _toolchain(
+    command: tuple[str, ...],
+    stamp: tuple[int, int],
+    isa: str,
+    include_dirs: tuple[str, ...],
+    fp_contract: str,
+    library: Library | None,
+) -> Toolchain:
+    version, macros = _probe(command, stamp)
     available = [
         name for name, needed in _ISA_MACROS.items() if set(needed) <= macros.keys()
     ]
@@ -206,9 +225,7 @@ def detect_toolchain(
             *ISA_FLAGS[isa],
         ),
         link_flags=_LINK_FLAGS,
-        include_dirs=tuple(
-            str(Path(directory).resolve()) for directory in include_dirs
-        ),
+        include_dirs=include_dirs,
         library=library,
     )
 
