@@ -53,7 +53,7 @@ def run_once(target: str, salt: float, cache: Path) -> dict[str, float]:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, target, str(salt)],
         env=environment,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
