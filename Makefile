@@ -70,6 +70,7 @@ bench-short: $(VENV)/.project ## the same in under three minutes
 
 .PHONY: conformance
 conformance: $(VENV)/.project $(VENV)/.test ## the tests that `make test` leaves out: sweeps, sanitizers
+	$(PY) -m tests.conformance.sweep --again all --report docs/conformance_eager.md
 	$(PY) -m pytest -q tests --sweep -m slow $(PYTEST_ARGS)
 
 .PHONY: clean-cache

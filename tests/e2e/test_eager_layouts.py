@@ -75,3 +75,47 @@ def test_mode_takes_out() -> None:
     indices = torch.empty(0, dtype=torch.int64, device=SPYRE)
     torch.mode(x.to(SPYRE), out=(values, indices))
     assert torch.equal(values.cpu(), x.mode().values)
+
+
+def test_quantized_operators_of_other_namespaces() -> None:
+    values = torch.randn(4, 4)
+
+    def add(x: torch.Tensor) -> torch.Tensor:
+        q = torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)
+        return torch.ops.quantized.add(q, q, 0.2, 0).dequantize()
+
+    assert torch.equal(add(values.to(SPYRE)).cpu(), add(values))
+
+
+def test_strided_nested_tensors() -> None:
+    parts = [torch.randn(3, 4), torch.randn(5, 4)]
+    weight = torch.randn(2, 4)
+
+    def run(device: torch.device) -> list[torch.Tensor]:
+        leaves = [p.to(device).requires_grad_() for p in parts]
+        nested = torch.nested.as_nested_tensor(leaves, layout=torch.strided)
+        result = torch.nn.functional.linear(nested * 2, weight.to(device)).softmax(-1)
+        padded = result.to_padded_tensor(0.0)
+        padded.square().sum().backward()
+        return [padded, *result.unbind(), *(leaf.grad for leaf in leaves)]
+
+    for ours, theirs in zip(run(SPYRE), run(torch.device("cpu")), strict=True):
+        assert ours.device == SPYRE
+        torch.testing.assert_close(ours.cpu(), theirs)
+    moved = torch.nested.nested_tensor(parts, layout=torch.strided).to(SPYRE)
+    assert torch.equal(moved[1].cpu(), parts[1])
+    assert torch.equal(moved.cpu()[0], parts[0])
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin"])
+def test_sparse_products_with_every_reduction_have_gradients(reduce: str) -> None:
+    dense, factor = dense_example(), torch.randn(4, 2)
+
+    def run(device: torch.device) -> list[torch.Tensor]:
+        x = dense.to(device).to_sparse_csr().requires_grad_()
+        y = factor.to(device).requires_grad_()
+        torch.sparse.mm(x, y, reduce).sum().backward()
+        return [x.grad.to_dense(), y.grad]
+
+    for ours, theirs in zip(run(SPYRE), run(torch.device("cpu")), strict=True):
+        torch.testing.assert_close(ours.cpu(), theirs)

@@ -30,6 +30,8 @@ def large_calls() -> dict[str, Callable[[], object]]:
         "layer_norm": lambda: F.layer_norm(matrix, (1536,)),
         "where": lambda: torch.where(mask, matrix, out),
         "masked_fill_": lambda: out.masked_fill_(mask, 1.0),
+        "randn": lambda: torch.randn(1 << 21, device=SPYRE),
+        "dropout": lambda: F.dropout(matrix, 0.5),
     }
 
 
@@ -117,3 +119,67 @@ def test_operators_that_wait_are_counted() -> None:
     counters = {row[0]: row[1:] for row in _C.operator_counters()}
     assert counters["aten::nonzero"][2] == 1
     assert counters["aten::cumsum.out"][1] == 1
+
+
+def test_queued_random_numbers_follow_the_calls() -> None:
+    """Seeds, states and other streams between queued draws act where they were called."""
+    size = 1 << 18
+    side = torch.spyre.Stream()
+    busy = torch.ones(1500, 1500, device=SPYRE)
+    torch.manual_seed(1)
+    for _ in range(3):
+        busy @ busy
+    ours = [torch.randn(size, device=SPYRE), torch.empty(size, device=SPYRE)]
+    ours[1].bernoulli_(0.3)
+    with torch.spyre.stream(side):
+        ours.append(torch.randn(size, device=SPYRE))
+    state = torch.spyre.get_rng_state()
+    ours.append(torch.randn(size, device=SPYRE))
+    torch.manual_seed(2)
+    ours.append(torch.randn(size, device=SPYRE))
+    torch.spyre.set_rng_state(state)
+    ours.append(torch.randn(size, device=SPYRE))
+    torch.spyre.synchronize()
+    torch.manual_seed(1)
+    cpu = [torch.randn(size), torch.empty(size).bernoulli_(0.3), torch.randn(size)]
+    cpu.append(torch.randn(size))
+    torch.manual_seed(2)
+    cpu += [torch.randn(size), cpu[-1]]
+    for a, b in zip(ours, cpu, strict=True):
+        assert torch.equal(a.cpu(), b)
+
+
+def test_replays_of_a_captured_draw_see_new_seeds() -> None:
+    x = torch.zeros(1 << 18, device=SPYRE)
+    graph = torch.spyre.SpyreGraph()
+    with torch.spyre.graph(graph):
+        x.normal_()
+    for seed in (5, 6):
+        torch.manual_seed(seed)
+        graph.replay()
+        torch.manual_seed(seed)
+        assert torch.equal(x.cpu(), torch.randn(1 << 18))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.normal_(0, -1),
+        lambda x: x.uniform_(2, 1),
+        lambda x: x.bernoulli_(1.5),
+        lambda x: x.random_(3, 3),
+        lambda x: x.exponential_(-1),
+        lambda x: torch.add(x, x, out=torch.empty(x.shape, device=SPYRE).long()),
+        lambda x: torch.add(x, x, out=torch.empty(1, device=SPYRE).expand(x.shape)),
+        lambda x: torch.exp(x[1:], out=x[:-1]),
+        lambda x: x[1:].copy_(x[:-1]),
+        lambda x: x[1:9].copy_(x[:8]),
+    ],
+)
+def test_calls_that_are_wrong_for_any_data_raise_themselves(
+    call: Callable[[torch.Tensor], object],
+) -> None:
+    x = torch.ones(1 << 20, device=SPYRE)
+    with pytest.raises(RuntimeError):
+        call(x)
+    torch.spyre.synchronize()

@@ -113,3 +113,16 @@ def test_wrong_states_are_refused() -> None:
 def test_a_cpu_generator_is_refused() -> None:
     with pytest.raises(RuntimeError, match="generator"):
         torch.rand(3, device="spyre", generator=torch.Generator())
+
+
+@pytest.mark.parametrize("size", [3, 1 << 20])
+def test_a_spyre_generator_is_refused_by_cpu_tensors(size: int) -> None:
+    generator = torch.Generator("spyre")
+    for call in (
+        lambda: torch.rand(size, generator=generator),
+        lambda: torch.empty(size).normal_(generator=generator),
+        lambda: torch.randperm(size, generator=generator),
+        lambda: torch.bernoulli(torch.ones(size), generator=generator),
+    ):
+        with pytest.raises(RuntimeError, match="Expected a 'cpu' device type"):
+            call()

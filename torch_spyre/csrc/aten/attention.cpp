@@ -1,14 +1,11 @@
 // Scaled dot product attention: one fused operator forward and backward, run by the CPU's flash
-// kernel; queued when large.
+// kernels, which write into the results; queued when large.
 #include "aten/libtorch_stubs.h"
 
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/transformers/attention.h>
 #include <ATen/native/transformers/sdp_utils_cpp.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
-#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
-#include <ATen/ops/copy_native.h>
 
 #include <algorithm>
 #include <array>
@@ -94,8 +91,11 @@ ForwardResult attention(const at::Tensor& query, const at::Tensor& key, const at
                         bool /*return_debug_mask*/, std::optional<double> scale) {
   const at::Tensor bias = attn_bias.value_or(at::Tensor());
   check_same_device({&query, &key, &value, &bias});
-  TORCH_CHECK(query.dim() == 4, "spyre attention: query must have shape [B, H, S, D], got ",
-              query.sizes());
+  TORCH_CHECK(query.dim() == 4 && key.dim() == 4 && value.dim() == 4,
+              "spyre attention: query, key and value must have shape [B, H, S, D], got ",
+              query.sizes(), ", ", key.sizes(), " and ", value.sizes());
+  TORCH_CHECK(dropout == 0, "spyre attention: no dropout in the fused operator, got ", dropout,
+              "; use sdpa_kernel(SDPBackend.MATH)");
   at::Tensor output = new_output(query, value);
   at::Tensor logsumexp =
       new_tensor({query.size(0), query.size(1), query.size(2)},
@@ -106,11 +106,9 @@ ForwardResult attention(const at::Tensor& query, const at::Tensor& key, const at
                [q = aliases.alias(query), k = aliases.alias(key), v = aliases.alias(value),
                 b = aliases.alias(bias), out = aliases.alias(output),
                 lse = aliases.alias(logsumexp), dropout, is_causal, scale]() mutable {
-                 const auto [result, sums] = at::_scaled_dot_product_flash_attention_for_cpu(
-                     q, k, v, dropout, is_causal,
-                     b.defined() ? std::make_optional(b) : std::nullopt, scale);
-                 at::native::copy_(out, result, false);
-                 at::native::copy_(lse, sums, false);
+                 at::native::flash_attention_kernel(
+                     at::kCPU, out.transpose(1, 2), lse.transpose(1, 2), q, k, v, dropout,
+                     is_causal, b.defined() ? std::make_optional(b) : std::nullopt, scale);
                });
   // The kernel draws no random numbers (dropout takes the math path): empty seed and offset.
   at::Tensor seed = new_tensor({}, at::kLong, query.device());
@@ -146,12 +144,14 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> attention_backward(
        v = aliases.alias(value), b = aliases.alias(attn_bias), out = aliases.alias(output),
        lse = aliases.alias(logsumexp), dq = aliases.alias(grad_query), dk = aliases.alias(grad_key),
        dv = aliases.alias(grad_value), dropout, is_causal, scale]() mutable {
-        const auto [rq, rk, rv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-            grad, q, k, v, out, lse, dropout, is_causal,
+        for (at::Tensor* sum : {&dq, &dk, &dv}) {
+          sum->zero_();
+        }
+        at::native::flash_attention_backward_kernel(
+            at::kCPU, dq.transpose(1, 2), dk.transpose(1, 2), dv.transpose(1, 2),
+            grad.transpose(1, 2), q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2),
+            out.transpose(1, 2), lse.transpose(1, 2), dropout, is_causal,
             b.defined() ? std::make_optional(b) : std::nullopt, scale);
-        at::native::copy_(dq, rq, false);
-        at::native::copy_(dk, rk, false);
-        at::native::copy_(dv, rv, false);
       });
   return {grad_query, grad_key, grad_value, at::Tensor()};
 }

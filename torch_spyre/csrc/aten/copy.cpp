@@ -4,6 +4,7 @@
 // non_blocking and the host side is pinned; other copies follow stream order only. Small copies on
 // an idle stream run on the calling thread.
 #include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/native/Copy.h>
 #include <ATen/ops/copy_native.h>
 #include <ATen/ops/zero.h>
@@ -138,6 +139,10 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking)
   }
   if (self.is_quantized() && source.is_quantized()) {
     at::get_qtensorimpl(self)->set_quantizer_(at::get_qtensorimpl(source)->quantizer());
+  }
+  if (is_spyre(self) && is_spyre(source)) {
+    at::assert_no_internal_overlap(self);
+    at::assert_no_partial_overlap(self, source);
   }
   if (copy_bytes_now(self, source)) {
     return self;

@@ -1,5 +1,6 @@
 #include "aten/cpu_alias.h"
 
+#include <ATen/NestedTensorImpl.h>
 #include <ATen/quantized/QTensorImpl.h>
 #include <ATen/quantized/Quantizer.h>
 #include <c10/core/Allocator.h>
@@ -47,8 +48,22 @@ void copy_bits(const at::Tensor& from, at::TensorImpl* to) {
 
 enum class Side { kHost, kCard };
 
+// The sizes of a strided nested tensor live on the host on every device.
+at::Tensor make_nested(c10::Storage storage, Side side, const at::Tensor& like) {
+  const auto* from = static_cast<const at::native::NestedTensorImpl*>(like.unsafeGetTensorImpl());
+  const c10::DispatchKey key = side == Side::kHost ? c10::DispatchKey::NestedTensorCPU
+                                                   : c10::DispatchKey::NestedTensorPrivateUse1;
+  return at::Tensor(c10::make_intrusive<at::native::NestedTensorImpl>(
+      std::move(storage), c10::DispatchKeySet({key, c10::DispatchKey::AutogradNestedTensor}),
+      from->dtype(), from->get_nested_sizes(), from->get_nested_strides(),
+      from->get_storage_offsets()));
+}
+
 at::Tensor make_tensor(c10::Storage storage, Side side, const at::Tensor& like) {
   const caffe2::TypeMeta dtype = like.unsafeGetTensorImpl()->dtype();
+  if (like.is_nested()) {
+    return make_nested(std::move(storage), side, like);
+  }
   c10::intrusive_ptr<at::TensorImpl> impl;
   if (like.is_quantized()) {
     const c10::DispatchKey key = side == Side::kHost ? c10::DispatchKey::QuantizedCPU
@@ -153,6 +168,14 @@ at::Tensor AliasSet::to_device(const at::Tensor& result, c10::Device device) {
   return make_tensor(device_storage(result.storage(), device), Side::kCard, result);
 }
 
+void AliasSet::copy_requires_grad() {
+  for (const Entry& entry : entries_) {
+    if (entry.original.requires_grad()) {
+      entry.alias.unsafeGetTensorImpl()->set_requires_grad(true);
+    }
+  }
+}
+
 void AliasSet::write_back() {
   for (StorageEntry& entry : storages_) {
     c10::StorageImpl* alias = entry.alias.unsafeGetStorageImpl();
@@ -170,6 +193,9 @@ void AliasSet::write_back() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const at::Tensor original = entries_[i].original;
     const at::Tensor alias = entries_[i].alias;
+    if (original.is_nested()) {
+      continue;  // no operator resizes one
+    }
     if (original.layout() != at::kStrided) {
       write_back_sparse(original, alias,
                         [&](const at::Tensor& part) { return to_device(part, original.device()); });

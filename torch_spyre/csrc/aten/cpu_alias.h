@@ -24,13 +24,16 @@ class AliasSet {
  public:
   explicit AliasSet(Ownership ownership) : ownership_(ownership) {}
 
-  // The CPU alias of a spyre tensor (strided, sparse COO or sparse compressed); the same tensor
-  // gives the same alias. Undefined and CPU tensors come back as they are.
+  // The CPU alias of a spyre tensor (strided, quantized, sparse COO or compressed, strided nested);
+  // the same tensor gives the same alias. Undefined and CPU tensors come back as they are.
   at::Tensor alias(const at::Tensor& tensor);
 
   // Turns a result of a CPU kernel into a spyre tensor: an alias gives its original, a view on an
   // alias gives a view on the device storage, anything else is adopted without a copy.
   at::Tensor to_device(const at::Tensor& result, c10::Device device);
+
+  // Marks the aliases of tensors that require gradients, for kernels that ask.
+  void copy_requires_grad();
 
   // Copies metadata and storage changes of the aliases back to their originals (out= resize,
   // in-place view operators). Call after a kernel that may change its arguments.

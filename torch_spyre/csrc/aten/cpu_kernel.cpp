@@ -1,6 +1,9 @@
 #include "aten/cpu_kernel.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/EmptyTensor.h>
 #include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/List.h>
 #include <ATen/core/stack.h>
 
@@ -31,7 +34,7 @@ struct Call {
   explicit Call(Ownership ownership) : aliases(ownership) {}
   AliasSet aliases;
   c10::Device device{c10::DeviceType::PrivateUse1, -1};
-  bool sparse = false;
+  bool plain = true;         // no sparse or nested tensor
   bool host_result = false;  // the device argument names the host
   bool host_data = false;    // a host tensor whose contents the host may change after the call
 };
@@ -45,7 +48,7 @@ void note_device(Call& call, c10::Device device) {
 at::Tensor alias_argument(Call& call, const at::Tensor& tensor) {
   if (is_spyre(tensor)) {
     note_device(call, tensor.device());
-    call.sparse |= tensor.layout() != at::kStrided;
+    call.plain &= tensor.layout() == at::kStrided && !tensor.is_nested();
   } else if (tensor.defined() && !tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
     call.host_data = true;
   }
@@ -88,8 +91,10 @@ void alias_value(Call& call, c10::IValue& value) {
   }
 }
 
-// Tensor operators accept any spyre generator; None means the card's default one.
-void set_generators(const c10::OperatorHandle& op, Call& call, Stack& arguments) {
+// Tensor operators accept any spyre generator; None means the card's default one. A generator's key
+// brings operators of host tensors here: they refuse it.
+void set_generators(const c10::OperatorHandle& op, device::StreamRef stream, bool on_card,
+                    Stack& arguments) {
   const auto& schema = op.schema().arguments();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto type = schema[i].type();
@@ -101,8 +106,11 @@ void set_generators(const c10::OperatorHandle& op, Call& call, Stack& arguments)
       std::optional<at::Generator> given;
       if (!arguments[i].isNone()) {
         given = arguments[i].toGenerator();
+        TORCH_CHECK(on_card || !given->defined() || given->device().is_cpu(),
+                    "Expected a 'cpu' device type for generator but found '",
+                    given->device().type(), "'");
       }
-      arguments[i] = runtime::cpu_generator_of(given, call.device.index());
+      arguments[i] = runtime::cpu_generator_of(given, stream);
     }
   }
 }
@@ -166,31 +174,69 @@ std::optional<at::DimVector> output_shape(const OperatorRecord& record, const St
   return std::nullopt;
 }
 
-// A user's own out= may have to be resized; the one that the structured wrapper made may not, and
-// has never been seen by Python.
+// The kernel would refuse such an output, and the call should say so: a cast that may not be
+// allowed, elements that share memory among themselves or with an input.
+bool may_be_refused(const at::Tensor& out, const Stack& arguments) {
+  if (at::has_internal_overlap(out) != at::MemOverlap::No ||
+      !at::isFloatingType(out.scalar_type())) {
+    return true;
+  }
+  for (const c10::IValue& value : arguments) {
+    if (!value.isTensor() || !value.toTensor().defined() || value.toTensor().is_same(out)) {
+      continue;
+    }
+    const at::Tensor& input = value.toTensor();
+    const bool number = input.unsafeGetTensorImpl()->is_wrapped_number();
+    if (number ? input.is_complex()
+               : input.scalar_type() != out.scalar_type() ||
+                     input.storage().is_alias_of(out.storage())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// ATen's own functions hand cat outputs of other dtypes, which it may refuse.
+bool lists_have_dtype(const Stack& arguments, at::ScalarType dtype) {
+  for (const c10::IValue& value : arguments) {
+    for (std::size_t i = 0; value.isTensorList() && i < value.toTensorList().size(); ++i) {
+      if (value.toTensorList().get(i).scalar_type() != dtype) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+const at::Tensor* original_of(const AliasSet& aliases, const at::Tensor& alias) {
+  for (std::size_t i = 0; i < aliases.size(); ++i) {
+    if (aliases.alias_at(i).is_same(alias)) {
+      return &aliases.original(i);
+    }
+  }
+  return nullptr;
+}
+
+// A user's own out= may have to be resized or refused; the one that the structured wrapper made may
+// not, and has never been seen by Python.
 bool outputs_fit(const OperatorRecord& record, const AliasSet& aliases, const Stack& arguments) {
   for (std::size_t i = 0; i < arguments.size() && i < 64; ++i) {
     if (!(record.written_arguments >> i & 1) || !arguments[i].isTensor()) {
       continue;
     }
     const at::Tensor& out = arguments[i].toTensor();
-    const at::Tensor* original = nullptr;
-    for (std::size_t k = 0; k < aliases.size(); ++k) {
-      if (aliases.alias_at(k).is_same(out)) {
-        original = &aliases.original(k);
-      }
-    }
+    const at::Tensor* original = original_of(aliases, out);
     if (original == nullptr) {
       return false;
     }
     if (original->unsafeGetTensorImpl()->pyobj_slot()->load_pyobj() == nullptr) {
-      if (out.numel() == 0 && out.dim() == 1) {
+      if ((out.numel() == 0 && out.dim() == 1) || !lists_have_dtype(arguments, out.scalar_type())) {
         return false;
       }
       continue;
     }
     const std::optional<at::DimVector> shape = output_shape(record, arguments, i);
-    if (!shape || out.sizes() != at::IntArrayRef(*shape)) {
+    if (!shape || out.sizes() != at::IntArrayRef(*shape) || may_be_refused(out, arguments)) {
       return false;
     }
   }
@@ -201,6 +247,27 @@ bool returns_only_arguments(const c10::OperatorHandle& op) {
   const auto& results = op.schema().returns();
   return std::all_of(results.begin(), results.end(),
                      [](const c10::Argument& result) { return result.alias_info() != nullptr; });
+}
+
+// Wrong bounds must be raised by the call, as on CUDA: the kernel runs on empty tensors first, with
+// a generator that nobody uses. False when the tensors' shapes need the kernel's own look.
+bool can_queue_random(const c10::OperatorHandle& op, c10::DispatchKey key, const Stack& arguments) {
+  static const at::Generator unused = at::detail::createCPUGenerator();
+  Stack stack = arguments;
+  const at::IntArrayRef shape = arguments[0].toTensor().sizes();
+  for (c10::IValue& value : stack) {
+    if (value.isTensor()) {
+      if (value.toTensor().sizes() != shape) {
+        return false;
+      }
+      value = at::detail::empty_cpu({0}, value.toTensor().scalar_type());
+    } else if (value.isGenerator()) {
+      value = unused;
+    }
+  }
+  BelowAutograd guard;
+  call_cpu(op, key, &stack);
+  return true;
 }
 
 // The results of an operator that only writes its arguments are those arguments.
@@ -284,17 +351,22 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
   for (c10::IValue& value : arguments) {
     alias_value(call, value);
   }
-  if (call.device.index() < 0) {
+  const bool on_card = call.device.index() >= 0;
+  if (!on_card) {
     call.device.set_index(static_cast<c10::DeviceIndex>(runtime::current_device()));
   }
-  if (record.random) {
-    set_generators(op, call, arguments);
+  if (record.reads_requires_grad) {
+    call.aliases.copy_requires_grad();
   }
   runtime::initialize();
   const device::StreamRef stream = runtime::current_stream(call.device.index());
+  if (record.random) {
+    set_generators(op, stream, on_card, arguments);
+  }
   const bool small = is_small(record, call.aliases);
-  if (may_queue && !call.sparse && !call.host_data && !(small && runtime::may_run_inline(stream)) &&
-      (!record.outputs_may_resize || outputs_fit(record, call.aliases, arguments))) {
+  if (may_queue && call.plain && !call.host_data && !(small && runtime::may_run_inline(stream)) &&
+      (!record.outputs_may_resize || outputs_fit(record, call.aliases, arguments)) &&
+      (!record.random || can_queue_random(op, key, arguments))) {
     record.queued.fetch_add(1, std::memory_order_relaxed);
     queue_call(op, record, key, stream, arguments);
     return_written_arguments(op, originals, stack);

@@ -6,6 +6,7 @@
 #include <ATen/ops/bmm_cpu_dispatch.h>
 #include <ATen/ops/mm_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/mm_cpu_dispatch.h>
+#include <ATen/ops/mm_native.h>
 
 #include "aten/fast_path.h"
 
@@ -26,10 +27,24 @@ bool is_small(const at::Tensor& a, const at::Tensor& b) {
          (a.scalar_type() == at::kFloat ? kInlineMultiplyAdds : kInlineMultiplyAdds / 8);
 }
 
+// These run on the card's memory as it is; other dtypes and layouts may take oneDNN's way.
+bool is_direct(const at::Tensor& self, const at::Tensor& mat2) {
+  return self.scalar_type() == at::kFloat && self.is_contiguous() && mat2.is_contiguous() &&
+         self.numel() > 0 && mat2.numel() > 0 && is_fast(self) && mat2.numel() <= kFastElements &&
+         is_small(self, mat2);
+}
+
 at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
   if (!is_plain_pair(self, mat2) || self.dim() != 2 || mat2.dim() != 2 ||
       self.size(1) != mat2.size(0)) {
     return slow::mm(self, mat2);
+  }
+  if (is_direct(self, mat2)) {
+    Functional<at::native::structured_mm_out_cpu> op(self.device());
+    op.meta(self, mat2);
+    SingleThreadScope threads;
+    op.impl(self, mat2, op.output);
+    return std::move(op.output);
   }
   at::Tensor result = new_tensor({self.size(0), mat2.size(1)}, self.scalar_type(), self.device());
   AliasSet aliases(Ownership::kBorrowPool);

@@ -99,6 +99,7 @@ void register_fast_unary(torch::Library& library);
 void register_fast_shapes(torch::Library& library);
 void register_fast_matmul(torch::Library& library);
 void register_fast_reductions(torch::Library& library);
+void register_fast_softmax(torch::Library& library);
 // Lets ATen functions that run on spyre tensors directly reach the CPU's kernels.
 void forward_stubs_to_cpu();
 

@@ -30,6 +30,16 @@ const std::unordered_set<std::string_view>& plain_in_place() {
   return names;
 }
 
+// Random fills of a tensor whose arguments can be checked without drawing.
+const std::unordered_set<std::string_view>& random_fills() {
+  static const std::unordered_set<std::string_view> names = {
+      "aten::bernoulli_.Tensor", "aten::bernoulli_.float", "aten::cauchy_",  "aten::exponential_",
+      "aten::geometric_",        "aten::log_normal_",      "aten::normal_",  "aten::random_",
+      "aten::random_.from",      "aten::random_.to",       "aten::uniform_",
+  };
+  return names;
+}
+
 // CUDA's kernels accept these arguments on the host as well.
 const std::unordered_set<std::string_view>& host_argument_names() {
   static const std::unordered_set<std::string_view> names = {
@@ -103,15 +113,18 @@ OperatorRecord* make_record(const c10::OperatorHandle& op, bool structured_out) 
   record.random = is_random(schema) || op.hasTag(at::Tag::nondeterministic_seeded);
   record.pointwise = op.hasTag(at::Tag::pointwise);
   record.takes_host_tensors = host_argument_names().contains(base);
+  record.reads_requires_grad = base == "aten::_sparse_mm_reduce_impl";  // arg_out of amax, amin
   const bool foreach_in_place =
       base.starts_with("aten::_foreach_") && base.ends_with("_") && record.mutates;
-  // A seed set by the host between two calls must act in call order, so random operators wait.
-  record.queueable = !record.random &&
-                     (structured_out || foreach_in_place || plain_in_place().contains(record.name));
+  // Other random operators check what they drew, or their results' shapes depend on it.
+  record.queueable =
+      record.random ? random_fills().contains(record.name)
+                    : structured_out || foreach_in_place || plain_in_place().contains(record.name);
   record.outputs_may_resize = structured_out;
-  record.cost = matmul_names().contains(base)          ? CostKind::kMatmul
-                : record.queueable || record.pointwise ? CostKind::kElementwise
-                                                       : CostKind::kOther;
+  const bool elementwise = (record.queueable && !record.random) || record.pointwise;
+  record.cost = matmul_names().contains(base) ? CostKind::kMatmul
+                : elementwise                 ? CostKind::kElementwise
+                                              : CostKind::kOther;
   all.by_name[record.name] = &record;
   return &record;
 }

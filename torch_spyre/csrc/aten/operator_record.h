@@ -22,7 +22,8 @@ struct OperatorRecord {
   bool outputs_may_resize = false;  // queueable only once the shapes of out= were looked at
   bool pointwise = false;
   bool random = false;
-  bool takes_host_tensors = false;  // arguments that live on the host on every device
+  bool takes_host_tensors = false;   // arguments that live on the host on every device
+  bool reads_requires_grad = false;  // the kernel computes more for inputs that need gradients
   CostKind cost = CostKind::kOther;
   std::atomic<std::uint64_t> inlined{0}, queued{0}, waited{0};
 };

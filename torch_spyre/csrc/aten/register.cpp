@@ -28,8 +28,9 @@ torch::Library& library_for(const char* name_space, DispatchKey key) {
 
 // Operators that reach the device without a registration of their own (other namespaces, or
 // without a CPU kernel).
+template <DispatchKey cpu>
 void run_fallback(const OperatorHandle& op, torch::jit::Stack* stack) {
-  run_cpu_kernel(op, *find_or_make_record(op), DispatchKey::CPU, stack);
+  run_cpu_kernel(op, *find_or_make_record(op), cpu, stack);
 }
 
 bool same_inputs(const c10::FunctionSchema& functional, const c10::FunctionSchema& out) {
@@ -90,11 +91,12 @@ const std::unordered_set<std::string_view> kDeviceListed = {"aten::mode.values"}
 struct KeyPair {
   DispatchKey spyre, cpu;
 };
-constexpr std::array<KeyPair, 4> kBoxedKeys = {{
+constexpr std::array<KeyPair, 5> kBoxedKeys = {{
     {DispatchKey::PrivateUse1, DispatchKey::CPU},
     {DispatchKey::SparsePrivateUse1, DispatchKey::SparseCPU},
     {DispatchKey::SparseCsrPrivateUse1, DispatchKey::SparseCsrCPU},
     {DispatchKey::QuantizedPrivateUse1, DispatchKey::QuantizedCPU},
+    {DispatchKey::NestedTensorPrivateUse1, DispatchKey::NestedTensorCPU},
 }};
 
 void register_boxed(const Operators& operators, KeyPair keys) {
@@ -138,6 +140,7 @@ void register_operators() {
   register_attention(library);
   register_recurrent_cells(library);
   register_histogram(library);
+  register_dropout(library);
   register_layer_norm(library);
   register_masking(library);
   register_embedding(library);
@@ -145,6 +148,7 @@ void register_operators() {
   register_fast_binary(library);
   register_fast_unary(library);
   register_fast_reductions(library);
+  register_fast_softmax(library);
   register_fast_matmul(library);
   register_fast_shapes(library);
   forward_stubs_to_cpu();
@@ -159,8 +163,14 @@ void register_operators() {
   for (const KeyPair& keys : kBoxedKeys) {
     register_boxed(operators, keys);
   }
-  library_for("_", DispatchKey::PrivateUse1)
-      .fallback(torch::CppFunction::makeFromBoxedFunction<&run_fallback>());
+  const auto set_fallback = [](DispatchKey key, torch::CppFunction&& function) {
+    library_for("_", key).fallback(std::move(function));
+  };
+  set_fallback(DispatchKey::PrivateUse1,
+               torch::CppFunction::makeFromBoxedFunction<&run_fallback<DispatchKey::CPU>>());
+  set_fallback(
+      DispatchKey::QuantizedPrivateUse1,
+      torch::CppFunction::makeFromBoxedFunction<&run_fallback<DispatchKey::QuantizedCPU>>());
 }
 
 }  // namespace spyre::aten

@@ -19,6 +19,7 @@ void register_convolution(torch::Library& library);
 void register_attention(torch::Library& library);
 void register_recurrent_cells(torch::Library& library);
 void register_histogram(torch::Library& library);
+void register_dropout(torch::Library& library);
 void register_layer_norm(torch::Library& library);
 void register_masking(torch::Library& library);
 void register_embedding(torch::Library& library);

@@ -6,9 +6,12 @@
 #include <c10/util/Exception.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <mutex>
+#include <thread>
 
+#include "device/graph.h"
 #include "device/properties.h"
 #include "runtime/current.h"
 #include "runtime/exception.h"
@@ -28,9 +31,20 @@ class GeneratorImpl final : public c10::GeneratorImpl {
         cpu_(at::detail::createCPUGenerator(c10::default_rng_seed_val)),
         position_(c10::default_rng_seed_val) {}
 
-  const at::Generator& cpu() const { return cpu_; }
+  // See Note [Queued draws].
+  at::Generator draw_on(device::StreamRef stream) {
+    std::lock_guard lock(draws_mutex_);
+    if (last_draw_ && *last_draw_ != stream) {
+      wait_for_draws();
+    }
+    last_draw_ = stream;
+    captured_ |= device::is_capturing(stream);
+    return cpu_;
+  }
 
   void set_current_seed(std::uint64_t seed) override {
+    std::lock_guard draws(draws_mutex_);
+    leave_to_queued_draws();
     std::lock_guard lock(cpu_.mutex());
     cpu_.set_current_seed(seed);
     position_ = EnginePosition(seed);
@@ -43,10 +57,14 @@ class GeneratorImpl final : public c10::GeneratorImpl {
   }
 
   void set_offset(std::uint64_t offset) override {
+    std::lock_guard draws(draws_mutex_);
+    leave_to_queued_draws();
     std::lock_guard lock(cpu_.mutex());
     move_to(position_.seed(), offset);
   }
   std::uint64_t get_offset() const override {
+    std::lock_guard draws(draws_mutex_);
+    wait_for_draws();
     std::lock_guard lock(cpu_.mutex());
     return position_.words_drawn(cpu_impl()->engine());
   }
@@ -70,12 +88,34 @@ class GeneratorImpl final : public c10::GeneratorImpl {
                 " bytes (seed, offset), but got ", state.numel());
     std::array<std::uint64_t, 2> words{};
     std::memcpy(words.data(), state.data(), kStateBytes);
+    std::lock_guard draws(draws_mutex_);
+    leave_to_queued_draws();
     std::lock_guard lock(cpu_.mutex());
     move_to(words[0], words[1]);
   }
 
  private:
   at::CPUGeneratorImpl* cpu_impl() const { return cpu_.get<at::CPUGeneratorImpl>(); }
+
+  bool has_queued_draws() const { return last_draw_ && !device::query(*last_draw_); }
+
+  // Python holds this generator's mutex during calls: a wait that gave up the GIL could deadlock
+  // with a thread that wants both.
+  void wait_for_draws() const {
+    while (has_queued_draws()) {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
+
+  // Before the whole state is replaced.
+  void leave_to_queued_draws() {
+    if (captured_) {
+      wait_for_draws();
+    } else if (has_queued_draws()) {
+      cpu_ = at::detail::createCPUGenerator(c10::default_rng_seed_val);
+      last_draw_.reset();
+    }
+  }
 
   void move_to(std::uint64_t seed, std::uint64_t offset) {
     if (const std::optional<GeneratorState> state = recall_state(seed, offset)) {
@@ -93,6 +133,8 @@ class GeneratorImpl final : public c10::GeneratorImpl {
   }
 
   GeneratorImpl* clone_impl() const override {
+    std::lock_guard draws(draws_mutex_);
+    wait_for_draws();
     auto* copy = new GeneratorImpl(device().index());
     copy->cpu_ = cpu_.clone();
     copy->position_ = position_;
@@ -101,6 +143,9 @@ class GeneratorImpl final : public c10::GeneratorImpl {
 
   mutable at::Generator cpu_;
   mutable EnginePosition position_;
+  mutable std::mutex draws_mutex_;
+  std::optional<device::StreamRef> last_draw_;
+  bool captured_ = false;
 };
 
 std::int64_t checked_index(c10::DeviceIndex index) {
@@ -127,14 +172,15 @@ at::Generator new_generator(c10::DeviceIndex index) {
 }
 
 at::Generator cpu_generator_of(const std::optional<at::Generator>& generator,
-                               c10::DeviceIndex index) {
+                               device::StreamRef stream) {
   if (!generator.has_value() || !generator->defined()) {
-    return default_generator(index).get<GeneratorImpl>()->cpu();
+    const auto index = static_cast<c10::DeviceIndex>(stream.device);
+    return default_generator(index).get<GeneratorImpl>()->draw_on(stream);
   }
   TORCH_CHECK(generator->device().type() == c10::DeviceType::PrivateUse1,
               "Expected a 'spyre' device type for generator but found '",
               generator->device().type(), "'");
-  return generator->get<GeneratorImpl>()->cpu();
+  return generator->get<GeneratorImpl>()->draw_on(stream);
 }
 
 }  // namespace spyre::runtime

@@ -12,16 +12,23 @@
 
 #include <optional>
 
+#include "device/stream.h"
+
 namespace spyre::runtime {
 
 // Index -1 is the current card. Throws torch.AcceleratorError when out of range.
 const at::Generator& default_generator(c10::DeviceIndex index);
 at::Generator new_generator(c10::DeviceIndex index);
 
-// The CPU generator from which the operators of `generator` draw; nullopt or an undefined
-// generator means the default one of `index`. Throws RuntimeError for a generator of another
-// device type. Reading the state does not wait for queued work: operators draw when called.
+// The CPU generator from which the operators of `generator` draw on `stream`; nullopt or an
+// undefined generator means the default one of the stream's card. Throws RuntimeError for a
+// generator of another device type.
+//
+// Note [Queued draws]: work draws when it runs. Draws of one stream follow each other by its order;
+// a draw on another stream, and whoever reads the state, waits for the last stream that drew. New
+// seeds and states need not wait: queued work keeps the CPU generator that it was given and the
+// Spyre generator takes a new one, except after a graph capture, whose replays must see new seeds.
 at::Generator cpu_generator_of(const std::optional<at::Generator>& generator,
-                               c10::DeviceIndex index = -1);
+                               device::StreamRef stream);
 
 }  // namespace spyre::runtime
