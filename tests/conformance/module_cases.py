@@ -68,10 +68,9 @@ def compare(
     if given is None:
         return False
     torch.manual_seed(0)
-    module = info.module_cls(*made.args, **made.kwargs)
+    module = info.module_cls(*made.args, **made.kwargs).train(training).to(dtype)
     if info.is_lazy:
         module(*copies(given.args), **copies(given.kwargs))
-    module.train(training).to(dtype)
     twin = copy.deepcopy(module).to("spyre")
     args, kwargs = copies(given.args), copies(given.kwargs)
     for ours, theirs in zip(

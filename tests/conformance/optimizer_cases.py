@@ -128,10 +128,10 @@ def train(
             (lambda: closure(parameters)) if info.step_requires_closure else None
         )
     state = [
-        value
+        value.to(device)  # steps and products of momenta may live on the host
         for parameter in parameters
-        for key, value in sorted(optimizer.state[parameter].items())
-        if isinstance(value, torch.Tensor) and key != "step"
+        for _, value in sorted(optimizer.state[parameter].items())
+        if isinstance(value, torch.Tensor)
     ]
     return [*[p.detach() for p in parameters], *state]
 

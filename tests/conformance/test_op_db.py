@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.exceptions import EXCEPTIONS
+from tests.conformance.exceptions import EXCEPTIONS, is_expected
 from tests.conformance.sweep import cases, failures, run_case
 
 # One or two of each family: arithmetic, shapes, reductions, indexing, linear algebra, FFT,
@@ -33,13 +33,12 @@ REPRESENTATIVES = (
 )
 def test_representative_entries(suite: str, dtype: str, only: str) -> None:
     keys = cases([suite], [dtype], only)
-    results = {key: run_case(key) for key in keys}
+    results = {key: run_case(key, samples=2) for key in keys}
     assert any("passed" in outcome.values() for outcome in results.values())
-    found = {k: v for k, v in failures(results).items() if k not in EXCEPTIONS}
+    found = {k: v for k, v in failures(results).items() if not is_expected(*k)}
     assert not found
 
 
 def test_at_most_five_exceptions_each_with_a_reason() -> None:
     assert len(EXCEPTIONS) <= 5
     assert all(reason.strip() for reason in EXCEPTIONS.values())
-

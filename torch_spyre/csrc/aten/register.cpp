@@ -85,8 +85,9 @@ Operators find_operators() {
   return found;
 }
 
-// Composite kernels that refuse devices which they do not know.
-const std::unordered_set<std::string_view> kDeviceListed = {"aten::mode.values"};
+// Composite kernels that refuse devices which they do not know, or call a stub of the device.
+const std::unordered_set<std::string_view> kDeviceListed = {"aten::mode.values",
+                                                            "aten::conj_physical_"};
 
 struct KeyPair {
   DispatchKey spyre, cpu;
