@@ -54,13 +54,20 @@ def load_inductor() -> None:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """No cyclic garbage collection inside; as it was afterwards."""
+    """No cyclic garbage collection inside; as it was afterwards.
+
+    What was made inside becomes old at once, as if it had lived through the young collections that
+    did not take place: the next ones would look at all of it, in the middle of other compiles.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            if gc.get_freeze_count() == 0:  # else they are the user's, to stay frozen
+                gc.freeze()
+                gc.unfreeze()  # into the oldest generation, without a pass over them
             gc.enable()
 
 

@@ -6,6 +6,7 @@ import gc
 import json
 import subprocess
 import sys
+import weakref
 
 import jinja2
 import pytest
@@ -41,6 +42,35 @@ def test_collector_runs_again_after_a_failed_import() -> None:
         assert not gc.isenabled()
         raise ImportError
     assert gc.isenabled()
+
+
+class Knot:
+    """An object that only the collector frees."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_was_made_while_paused_is_old_but_not_immortal() -> None:
+    with cold_start.collector_paused():
+        knot = Knot()
+    assert not any(entry is knot for entry in gc.get_objects(generation=0))
+    gone = weakref.ref(knot)
+    del knot
+    assert gc.get_freeze_count() == 0
+    gc.collect()
+    assert gone() is None
+
+
+def test_what_the_user_has_frozen_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with cold_start.collector_paused():
+            pass
+        assert gc.get_freeze_count() == frozen
+    finally:
+        gc.unfreeze()
 
 
 def test_deferred_template_renders_and_reports_as_jinja_does() -> None:
