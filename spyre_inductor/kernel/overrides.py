@@ -49,6 +49,9 @@ _BOOL_FORM: dict[str, str] = {
     "bitwise_xor": "logical_xor",
     "bitwise_not": "logical_not",
 }
+# The divisions of integers, and what a launch says when a divisor is zero.
+_DIVISIONS = frozenset(("floordiv", "truncdiv", "mod", "remainder", "fmod"))
+_ZERO_DIVISION = "ZeroDivisionError: an integer is divided by zero"
 # Operators that no graph for this device contains, with the reason.
 UNREACHABLE: dict[str, str] = {
     "halide_clamp": "only the Halide backend calls it",
@@ -81,7 +84,17 @@ def _record_same(op: str, args: tuple[Any, ...]) -> SpyreCSEVariable:
         if op in ("abs", "sign", "relu"):
             return args[0]
         dtype = torch.int64
+    if op in _DIVISIONS and not dtype.is_floating_point:
+        _check_divisor(args[1], dtype)
     return _compute(op, args, dtype, dtype)
+
+
+def _check_divisor(divisor: Any, dtype: torch.dtype) -> None:
+    """An integer divided by zero has no value: the launch fails, as CPU eager raises."""
+    value = V.kernel.as_dtype(divisor, dtype)
+    if not value.literal:
+        nonzero = _compute("ne", (value, 0), dtype, torch.bool)
+        V.kernel.device_assert_async(nonzero, _ZERO_DIVISION)
 
 
 def _record_integer(op: str, args: tuple[Any, ...]) -> SpyreCSEVariable:
@@ -94,6 +107,8 @@ def _record_integer(op: str, args: tuple[Any, ...]) -> SpyreCSEVariable:
         if op in _FLOAT_FORM:
             return _FLOAT_FORM[op](args)
         raise UnsupportedError(op, f"operands of type {dtype}; it is for integers only")
+    if op in _DIVISIONS:
+        _check_divisor(args[1], dtype)
     return _compute(op, args, dtype, dtype)
 
 

@@ -31,6 +31,8 @@ _UNKNOWN_SIZE = 4096
 # Column reductions: a core's share of the columns, and into how many shares they are cut.
 _COLUMNS_PER_CORE = 1024
 _COLUMN_PIECES = 4
+# Rows that a transposition reads together (kRunGroup of spyre_kernels/loops.h).
+_ROWS_TOGETHER = 32
 # With fewer, a reduction is cut along its rows rather than over them.
 _FEW_ROWS = 8
 
@@ -191,8 +193,18 @@ def _division(
             # Rows are read in long pieces: a column of sticks would touch a page per row.
             piece = min(_COLUMNS_PER_CORE, -(-points[lane] // _COLUMN_PIECES))
             grain = max(grain, -(-piece // grain) * grain)
+    elif axes and _reads_across(lane, axes[-1], accesses):
+        grain = min(_ROWS_TOGETHER, max(1, points[axes[-1]]))
     units = -(-outer // grain)
     return Division(tuple(axes), max(1, min(cores, units)), grain)
+
+
+def _reads_across(lane: str | None, beside: str, accesses: list[_Access]) -> bool:
+    """Whether neighbours in memory lie along `beside` where lanes are a stride apart."""
+    return lane is not None and any(
+        _stride(access.index, beside) == 1 and _stride(access.index, lane) not in (0, 1)
+        for access in accesses
+    )
 
 
 def _tile(

@@ -12,6 +12,8 @@ from spyre_inductor.errors import PlanError
 from spyre_inductor.plan import kernel_plan as kp
 from spyre_inductor.plan.expr import IntExpr, symbols
 
+from .transposed_reads import transposed_reads
+
 
 @dataclass(frozen=True)
 class Value:
@@ -38,6 +40,9 @@ class LaneAnalysis:
             axis.name for axis in plan.reduction_axes
         }
         self._memory = {argument.name: argument.dtype for argument in plan.buffers}
+        reads = transposed_reads(plan)
+        # Results of loads that take their row of a turned block.
+        self.turned = {load.result for load in reads.loads} if reads else set()
         for number, stage in enumerate(plan.stages):
             for op in stage.ops:
                 self._visit(op, number)

@@ -13,8 +13,15 @@ from spyre_inductor.errors import PlanError
 from spyre_inductor.plan import kernel_plan as kp
 from spyre_inductor.plan.expr import IntExpr
 
-from .index_text import affine_stride, factor_text, index_text, product
+from .index_text import factor_text, index_text, product
 from .lane_loops import has_whole_lanes, is_heavy, lane_loop
+from .transposed_reads import (
+    TransposedReads,
+    block_lines,
+    lane_last,
+    nest_order,
+    transposed_reads,
+)
 
 
 @dataclass(frozen=True)
@@ -36,8 +43,11 @@ def loop_nest(plan: kp.KernelPlan, by_columns: bool = False) -> LoopNest:
         raise PlanError(
             f"{plan.name}: division over {divided} is no prefix of the parallel axes {names}"
         )
-    prefix = _lane_last(plan.axes[: len(divided)], plan.lane_axis)
-    rest = _lane_last(plan.axes[len(divided) :], plan.lane_axis)
+    prefix = lane_last(plan.axes[: len(divided)], plan.lane_axis)
+    rest = lane_last(plan.axes[len(divided) :], plan.lane_axis)
+    reads = None if by_columns else transposed_reads(plan)
+    if prefix and len(rest) < 2 and reads is not None:
+        return LoopNest((*_slice_levels(plan, prefix), *_grouped(plan, prefix, reads)))
     levels: list[tuple[str, str]] = []
     if not prefix:
         levels.append(("if (core != 0) return;  // One point: nothing to divide.", ""))
@@ -45,13 +55,12 @@ def loop_nest(plan: kp.KernelPlan, by_columns: bool = False) -> LoopNest:
         return LoopNest(tuple(_divided_levels(plan, prefix, rest, by_columns)))
     else:
         levels.extend(_divided_levels(plan, prefix, (), by_columns))
-    for axis in rest:
+    outer = rest if reads is None else rest[:-2]
+    for axis in outer:
         levels.append(_loop(axis.name, "0", index_text(axis.extent), plan, by_columns))
+    if reads is not None:
+        levels.extend(_grouped(plan, (), reads))
     return LoopNest(tuple(levels))
-
-
-def _lane_last(axes: tuple[kp.Axis, ...], lane: str | None) -> tuple[kp.Axis, ...]:
-    return tuple(sorted(axes, key=lambda axis: axis.name == lane))
 
 
 def _loop(
@@ -78,19 +87,8 @@ def _divided_levels(
     rest: tuple[kp.Axis, ...],
     by_columns: bool,
 ) -> list[tuple[str, str]]:
-    points = product([axis.extent for axis in prefix])
-    grain = plan.division.grain
-    over = " * ".join(axis.name for axis in prefix)
-    levels = [
-        (f"// Cores: {over}, in units of {grain}.", ""),
-        (
-            f"const Slice slice = core_slice({index_text(points)}, {grain}, core, cores);",
-            "",
-        ),
-    ]
+    levels = _slice_levels(plan, prefix)
     last = prefix[-1]
-    if not rest and _reads_across(plan, prefix):
-        return [*levels, *_grouped_runs(prefix, plan)]
     if len(prefix) == 1:
         begin, end = "slice.begin", "slice.end"
     else:
@@ -103,36 +101,45 @@ def _divided_levels(
     return [*levels, *inner, _loop(last.name, begin, end, plan, by_columns)]
 
 
-def _reads_across(plan: kp.KernelPlan, prefix: tuple[kp.Axis, ...]) -> bool:
-    """Whether neighbours in memory lie along the axis next to the lane axis: a transposition."""
-    if plan.reduction_axes or len(prefix) < 2 or prefix[-1].name != plan.lane_axis:
-        return False
-    lane, beside = prefix[-1].name, prefix[-2].name
-    indices = [
-        op.index
-        for stage in plan.stages
-        for op in stage.ops
-        if isinstance(op, (kp.Load, kp.Store))
-    ]
-    return any(
-        affine_stride(index, beside) == 1 and affine_stride(index, lane) not in (0, 1)
-        for index in indices
-    )
-
-
-def _grouped_runs(
-    prefix: tuple[kp.Axis, ...], plan: kp.KernelPlan
+def _slice_levels(
+    plan: kp.KernelPlan, prefix: tuple[kp.Axis, ...]
 ) -> list[tuple[str, str]]:
-    """A few rows together, lanes outside: each line read across is used for all rows."""
-    last = prefix[-1]
-    head = f"for_run_groups(slice, {index_text(last.extent)}, "
-    step = "[&](i64 first, i64 last, i64 begin, i64 end) SPYRE_STEP {"
+    points = product([axis.extent for axis in prefix])
+    grain = plan.division.grain
+    over = " * ".join(axis.name for axis in prefix)
     return [
-        (head + step, "});"),
-        _loop(last.name, "begin", "end", plan),
-        ("for (i64 outer = first; outer < last; ++outer) {", "}"),
-        *((line, "") for line in _decode(prefix[:-1], "outer")),
+        (f"// Cores: {over}, in units of {grain}.", ""),
+        (
+            f"const Slice slice = core_slice({index_text(points)}, {grain}, core, cores);",
+            "",
+        ),
     ]
+
+
+def _grouped(
+    plan: kp.KernelPlan, prefix: tuple[kp.Axis, ...], reads: TransposedReads
+) -> list[tuple[str, str]]:
+    """A few rows together, lanes outside: each line read across is used for all rows.
+
+    `prefix` holds the divided axes when the rows are among them.
+    """
+    beside, lane = nest_order(plan)[-2:]
+    rows, extent = index_text(beside.extent), index_text(lane.extent)
+    if prefix and prefix[-1] == lane:
+        head = f"for_run_groups(slice, {extent}, {rows}, "
+        step = "[&](i64 first, i64 last, i64 begin, i64 end) SPYRE_STEP {"
+        bounds, axes = ("begin", "end"), prefix[:-1]
+    else:
+        begin, end = ("slice.begin", "slice.end") if prefix else ("0", rows)
+        head = f"for_row_groups({begin}, {end}, {rows}, "
+        step = "[&](i64 first, i64 last) SPYRE_STEP {"
+        bounds, axes = ("0", extent), prefix or (beside,)
+    levels = [(head + step, "});"), _loop(lane.name, *bounds, plan)]
+    if reads.loads:
+        lines = [*_decode(axes, "first"), *block_lines(plan, reads)]
+        levels += [(line, "") for line in lines]
+    levels.append(("for (i64 outer = first; outer < last; ++outer) {", "}"))
+    return levels + [(line, "") for line in _decode(axes, "outer")]
 
 
 def _decode(axes: tuple[kp.Axis, ...], outer: str = "run.outer") -> list[str]:

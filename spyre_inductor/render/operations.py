@@ -13,6 +13,7 @@ from .code_lines import CodeLines
 from .compute_text import spelling
 from .index_text import affine_stride, factor_text, index_text
 from .lane_analysis import LaneAnalysis
+from .transposed_reads import block_name
 
 # Outputs from this size on are stored past the caches.
 STREAMED_BYTES = 8 << 20
@@ -90,6 +91,9 @@ class OperationRenderer:
             return f"{op.mask} ? load({address}) : {zero}"
         mask = "" if op.mask is None else f", {self.operand(op.mask, True)}"
         stride = self._lane_stride(op.index)
+        if op.result in self.analysis.turned:
+            self.headers.add("transpose.h")
+            return f"load(lanes, {block_name(op)} + (outer - first) * kLanes)"
         if stride == 1:
             return f"load(lanes, {address}{mask})"
         if stride == 0 and not mask:

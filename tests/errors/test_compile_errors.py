@@ -37,6 +37,43 @@ def test_index_out_of_range(device: str, rows: int) -> None:
     torch.testing.assert_close(compiled(table, good).cpu(), fn(table.cpu(), good.cpu()))
 
 
+DIVISIONS = {
+    "floor_divide": lambda a, b: a // b,
+    "remainder": lambda a, b: a % b,
+    "truncated": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+    "fmod": torch.fmod,
+}
+
+
+@pytest.mark.parametrize("device", ["spyre", "cpu"])
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_integer_division_by_zero(name: str, device: str) -> None:
+    divide = DIVISIONS[name]
+    compiled = torch.compile(lambda a, b: divide(a, b) + 1, backend="spyre")
+    a, b = torch.arange(-50, 50), torch.arange(1, 101)
+    expected = divide(a, b) + 1
+    assert torch.equal(compiled(a.to(device), b.to(device)).cpu(), expected)
+    zero = b.clone()
+    zero[77] = 0
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        divide(a, zero)
+    with pytest.raises(torch.AcceleratorError, match="ZeroDivisionError"):
+        compiled(a.to(device), zero.to(device))
+        torch.spyre.synchronize()
+    assert_device_works()
+
+
+def test_integer_division_checks_only_what_exists() -> None:
+    # Lanes of the other half of a concatenation, and of a tail, hold zeros that nobody divides by.
+    def fn(a, b, c):
+        return torch.cat([a // b, c, torch.nn.functional.pad(a % b, (3, 5))])
+
+    a, b, c = torch.arange(19), torch.arange(1, 20), torch.arange(30)
+    compiled = torch.compile(fn, backend="spyre")
+    got = compiled(a.to("spyre"), b.to("spyre"), c.to("spyre"))
+    assert torch.equal(got.cpu(), fn(a, b, c))
+
+
 def test_tensors_on_two_cards() -> None:
     compiled = torch.compile(lambda a, b: a + b, backend="spyre")
     a, b = torch.ones(3).to("spyre:0"), torch.ones(3).to("spyre:1")

@@ -80,17 +80,28 @@ struct LxHeap {
                                  ? __builtin_alloca_with_align((COUNT) * sizeof(TYPE) + 64, 512) \
                                  : NAME##_heap.take((COUNT) * sizeof(TYPE)))
 
-// As for_runs, but up to kRunGroup consecutive rows that share [begin, end) come together:
-// step(first, last, begin, end) with first <= outer < last.
-inline constexpr i64 kRunGroup = 16;
+// Rows that are read across together: step(first, last) for points [begin, end), in groups of at
+// most kRunGroup that do not cross a multiple of `extent`.
+inline constexpr i64 kRunGroup = 32;
 template <class F>
-SPYRE_INLINE void for_run_groups(Slice slice, i64 extent, F step) {
+SPYRE_INLINE void for_row_groups(i64 begin, i64 end, i64 extent, F step) {
+  for (i64 first = begin; first < end;) {
+    const i64 last = least(first + least(kRunGroup, extent - first % extent), end);
+    step(first, last);
+    first = last;
+  }
+}
+// As for_runs, but consecutive rows that share [begin, end) come together, grouped as above:
+// step(first, last, begin, end) with first <= outer < last.
+template <class F>
+SPYRE_INLINE void for_run_groups(Slice slice, i64 extent, i64 rows, F step) {
   if (extent <= 0) return;
   for (i64 point = slice.begin; point < slice.end;) {
     const i64 outer = point / extent, begin = point % extent;
-    const i64 whole = begin == 0 ? least((slice.end - point) / extent, kRunGroup) : 0;
+    const i64 whole = begin == 0 ? (slice.end - point) / extent : 0;
     if (whole > 0) {
-      step(outer, outer + whole, i64(0), extent);
+      for_row_groups(outer, outer + whole, rows,
+                     [&](i64 first, i64 last) SPYRE_STEP { step(first, last, i64(0), extent); });
       point += whole * extent;
     } else {
       const i64 end = least(begin + (slice.end - point), extent);

@@ -2,6 +2,7 @@
 //   spyre_fused_add_t_0
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
+#include "spyre_kernels/transpose.h"
 
 namespace spyre::kernels {
 
@@ -23,12 +24,15 @@ SPYRE_KERNEL(spyre_fused_add_t_0) {
 
   // Cores: x0 * x1, in units of 32.
   const Slice slice = core_slice(3072, 32, core, cores);
-  for_run_groups(slice, 48, [&](i64 first, i64 last, i64 begin, i64 end) SPYRE_STEP {
+  for_run_groups(slice, 48, 64, [&](i64 first, i64 last, i64 begin, i64 end) SPYRE_STEP {
     for_whole_lanes(begin, end, [&](auto lanes, i64 x1) SPYRE_STEP {
+      const i64 x0 = first;
+      alignas(64) f32 tmp1_rows[kRunGroup * kLanes];
+      read_across(tmp1_rows, in_ptr1 + (x0 + 64 * x1), 64, lanes.count, last - first);
       for (i64 outer = first; outer < last; ++outer) {
         const i64 x0 = outer;
         const f32v tmp0 = load(lanes, in_ptr0 + (x1 + 48 * x0));
-        const f32v tmp1 = load_strided(lanes, in_ptr1 + (x0 + 64 * x1), 64);
+        const f32v tmp1 = load(lanes, tmp1_rows + (outer - first) * kLanes);
         const f32v tmp2 = tmp0 + tmp1;
         store(lanes, out_ptr0 + (x1 + 48 * x0), tmp2);
       }

@@ -56,6 +56,35 @@ def test_any_division_and_lane_axis(lane: str | None, divided: int, cores: int) 
     np.testing.assert_array_equal(out, x.T)
 
 
+@pytest.mark.parametrize("isa", ["native", "avx2"])
+@pytest.mark.parametrize("divided", [0, 1, 2, 3])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "float64"])
+def test_transposed_reads_take_whole_blocks(dtype: str, divided: int, isa: str) -> None:
+    # More than a group of 32 rows and 16 lanes, and something left of both.
+    batch, rows, columns = 2, 75, 37
+    row = mul("x1", columns)
+    stage = kp.PointStage(
+        (
+            kp.Load("a", "in_ptr0", add("x1", mul("x2", rows), mul("x0", rows * columns)),
+                    "float32" if dtype == "float16" else dtype),
+            kp.Store("out_ptr0", add("x2", row, mul("x0", rows * columns)), "a"),
+        )
+    )  # fmt: skip
+    buffers = [
+        plans.buffer("in_ptr0", dtype, "read", (batch, columns, rows)),
+        plans.buffer("out_ptr0", dtype, "write", (batch, rows, columns)),
+    ]
+    plan = plans.kernel(
+        "turn", buffers, [stage], plans.parallel(x0=batch, x1=rows, x2=columns),
+        lane_axis="x2", divided=divided, grain=4,
+    )  # fmt: skip
+    x = np.arange(batch * rows * columns) % 121
+    x = x.astype(dtype).reshape(batch, columns, rows)
+    out = np.zeros((batch, rows, columns), dtype)
+    run(plan, {"in_ptr0": x}, {"out_ptr0": out}, cores=5, isa=isa)
+    np.testing.assert_array_equal(out, x.transpose(0, 2, 1))
+
+
 def test_sizes_known_at_launch() -> None:
     shape = ("ks0", "ks1")
     index = row_major([("x0", "ks0"), ("x1", "ks1")])
