@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import re
 import shlex
 import shutil
@@ -222,12 +223,22 @@ def _toolchain(
         compile_flags=(
             *_COMPILE_FLAGS,
             f"-ffp-contract={fp_contract}",
+            *_glibc_flags(),
             *ISA_FLAGS[isa],
         ),
         link_flags=_LINK_FLAGS,
         include_dirs=include_dirs,
         library=library,
     )
+
+
+def _glibc_flags() -> tuple[str, ...]:
+    """Tells kernels which glibc 2.x they run on: its vector functions differ by version."""
+    try:
+        found = re.match(r"glibc 2\.(\d+)", os.confstr("CS_GNU_LIBC_VERSION") or "")
+    except (AttributeError, ValueError):  # no glibc
+        return ()
+    return (f"-DSPYRE_GLIBC_MINOR={found[1]}",) if found else ()
 
 
 def _locate(cxx: str) -> tuple[str, ...]:

@@ -66,46 +66,63 @@ f32 frexpf(f32, int*) noexcept;
 #define SPYRE_BOTH_1(NAME)                   \
   SPYRE_LANEWISE_1(NAME, f32, libm::NAME##f) \
   SPYRE_LANEWISE_1(NAME, f64, libm::NAME)
+// Lanes by the vector library.
+#define SPYRE_VECTOR_1(NAME, T, FUNCTION)          \
+  SPYRE_INLINE T NAME(T x) { return FUNCTION(x); } \
+  SPYRE_INLINE Vec<T> NAME(const Vec<T>& x) { return libmvec::NAME(x); }
+#define SPYRE_VECTOR_2(NAME, T, FUNCTION)                  \
+  SPYRE_INLINE T NAME(T x, T y) { return FUNCTION(x, y); } \
+  SPYRE_INLINE Vec<T> NAME(const Vec<T>& x, const Vec<T>& y) { return libmvec::NAME(x, y); }
+#if defined(SPYRE_LIBMVEC_SINCE_2_22)
+#define SPYRE_OLD_1 SPYRE_VECTOR_1
+#else
+#define SPYRE_OLD_1 SPYRE_LANEWISE_1
+#endif
+#if defined(SPYRE_LIBMVEC_SINCE_2_35)
+#define SPYRE_NEW_1 SPYRE_VECTOR_1
+#define SPYRE_NEW_2 SPYRE_VECTOR_2
+#else
+#define SPYRE_NEW_1 SPYRE_LANEWISE_1
+#define SPYRE_NEW_2 SPYRE_LANEWISE_2
+#endif
+#define SPYRE_NEW_BOTH_1(NAME)          \
+  SPYRE_NEW_1(NAME, f32, libm::NAME##f) \
+  SPYRE_NEW_1(NAME, f64, libm::NAME)
+#define SPYRE_NEW_BOTH_2(NAME)          \
+  SPYRE_NEW_2(NAME, f32, libm::NAME##f) \
+  SPYRE_NEW_2(NAME, f64, libm::NAME)
 #define SPYRE_BOTH_2(NAME)                   \
   SPYRE_LANEWISE_2(NAME, f32, libm::NAME##f) \
   SPYRE_LANEWISE_2(NAME, f64, libm::NAME)
 
-SPYRE_BOTH_1(sinh)
-SPYRE_BOTH_1(cosh)
-SPYRE_BOTH_1(asin)
-SPYRE_BOTH_1(acos)
-SPYRE_BOTH_1(atan)
-SPYRE_BOTH_1(asinh)
-SPYRE_BOTH_1(acosh)
-SPYRE_BOTH_1(atanh)
+SPYRE_NEW_BOTH_1(sinh)
+SPYRE_NEW_BOTH_1(cosh)
+SPYRE_NEW_BOTH_1(asin)
+SPYRE_NEW_BOTH_1(acos)
+SPYRE_NEW_BOTH_1(atan)
+SPYRE_NEW_BOTH_1(asinh)
+SPYRE_NEW_BOTH_1(acosh)
+SPYRE_NEW_BOTH_1(atanh)
 SPYRE_BOTH_1(lgamma)
-SPYRE_BOTH_2(atan2)
-SPYRE_BOTH_2(hypot)
+SPYRE_NEW_BOTH_2(atan2)
+SPYRE_NEW_BOTH_2(hypot)
 SPYRE_BOTH_2(nextafter)
 SPYRE_BOTH_2(fmod)
 
 // float64 of the functions whose float32 has a header of its own.
-#if defined(SPYRE_SSE2)
-#define SPYRE_BY_LIBMVEC(NAME)                           \
-  SPYRE_INLINE f64 NAME(f64 x) { return libm::NAME(x); } \
-  SPYRE_INLINE f64v NAME(const f64v& x) { return libmvec::NAME(x); }
-#else
-#define SPYRE_BY_LIBMVEC(NAME) SPYRE_LANEWISE_1(NAME, f64, libm::NAME)
-#endif
-SPYRE_BY_LIBMVEC(exp)
-SPYRE_BY_LIBMVEC(log)
-SPYRE_BY_LIBMVEC(sin)
-SPYRE_BY_LIBMVEC(cos)
-#undef SPYRE_BY_LIBMVEC
-SPYRE_LANEWISE_1(exp2, f64, libm::exp2)
-SPYRE_LANEWISE_1(expm1, f64, libm::expm1)
-SPYRE_LANEWISE_1(log2, f64, libm::log2)
-SPYRE_LANEWISE_1(log10, f64, libm::log10)
-SPYRE_LANEWISE_1(log1p, f64, libm::log1p)
-SPYRE_LANEWISE_1(tanh, f64, libm::tanh)
-SPYRE_LANEWISE_1(erf, f64, libm::erf)
-SPYRE_LANEWISE_1(erfc, f64, libm::erfc)
-SPYRE_LANEWISE_1(tan, f64, libm::tan)
+SPYRE_OLD_1(exp, f64, libm::exp)
+SPYRE_OLD_1(log, f64, libm::log)
+SPYRE_OLD_1(sin, f64, libm::sin)
+SPYRE_OLD_1(cos, f64, libm::cos)
+SPYRE_NEW_1(exp2, f64, libm::exp2)
+SPYRE_NEW_1(expm1, f64, libm::expm1)
+SPYRE_NEW_1(log2, f64, libm::log2)
+SPYRE_NEW_1(log10, f64, libm::log10)
+SPYRE_NEW_1(log1p, f64, libm::log1p)
+SPYRE_NEW_1(tanh, f64, libm::tanh)
+SPYRE_NEW_1(erf, f64, libm::erf)
+SPYRE_NEW_1(erfc, f64, libm::erfc)
+SPYRE_NEW_1(tan, f64, libm::tan)
 SPYRE_INLINE f64 sigmoid(f64 x) { return 1.0 / (1.0 + libm::exp(-x)); }
 SPYRE_INLINE f64v sigmoid(const f64v& x) { return splat(1.0) / (splat(1.0) + exp(-x)); }
 
@@ -143,7 +160,7 @@ SPYRE_INLINE Vec<T> pow(const Vec<T>& a, const Vec<T>& b) {
 }
 template <Float T>
 SPYRE_INLINE Vec<T> pow(const Vec<T>& a, const Vec<T>& b) {
-#if defined(SPYRE_SSE2)
+#if defined(SPYRE_LIBMVEC_SINCE_2_22)
   return libmvec::pow(a, b);
 #else
   return each_lane<T>([](T x, T y) SPYRE_STEP { return pow(x, y); }, a, b);

@@ -1,5 +1,6 @@
-// float64 functions of lanes, and powf, by glibc's vector functions (libmvec, at most 4 ulp): those
-// that every glibc since 2.22 has on x86-64. Elsewhere lane by lane.
+// Functions of lanes by glibc's vector library (libmvec, at most 4 ulp), on x86-64: those that
+// every glibc since 2.22 has, and where the host's is known to be 2.35 or newer (SPYRE_GLIBC_MINOR,
+// from build/toolchain.py) those that came with it. Elsewhere lane by lane (libm.h).
 #ifndef SPYRE_KERNELS_LIBMVEC_H_
 #define SPYRE_KERNELS_LIBMVEC_H_
 
@@ -8,64 +9,84 @@
 namespace spyre::kernels {
 
 #if defined(SPYRE_SSE2)
-namespace libmvec {
-#define SPYRE_VARIANTS(WIDTH, DOUBLES)                                  \
-  typedef f64 Doubles##WIDTH __attribute__((vector_size(DOUBLES * 8))); \
-  typedef f32 Floats##WIDTH __attribute__((vector_size(DOUBLES * 8)));
-SPYRE_VARIANTS(e, 8)
-SPYRE_VARIANTS(d, 4)
-SPYRE_VARIANTS(b, 2)
-#undef SPYRE_VARIANTS
-extern "C" {
-#define SPYRE_PROTOTYPE(NAME)         \
-  Doublese _ZGVeN8v_##NAME(Doublese); \
-  Doublesd _ZGVdN4v_##NAME(Doublesd); \
-  Doublesb _ZGVbN2v_##NAME(Doublesb);
-SPYRE_PROTOTYPE(exp)
-SPYRE_PROTOTYPE(log)
-SPYRE_PROTOTYPE(sin)
-SPYRE_PROTOTYPE(cos)
-#undef SPYRE_PROTOTYPE
-Doublese _ZGVeN8vv_pow(Doublese, Doublese);
-Doublesd _ZGVdN4vv_pow(Doublesd, Doublesd);
-Doublesb _ZGVbN2vv_pow(Doublesb, Doublesb);
-Floatse _ZGVeN16vv_powf(Floatse, Floatse);
-Floatsd _ZGVdN8vv_powf(Floatsd, Floatsd);
-Floatsb _ZGVbN4vv_powf(Floatsb, Floatsb);
-}
-// A name for each register width.
-#if defined(SPYRE_AVX512)
-#define SPYRE_LIBMVEC(N16, N8, N4, SUFFIX) _ZGVeN##N16##SUFFIX
-#elif defined(SPYRE_AVX2)
-#define SPYRE_LIBMVEC(N16, N8, N4, SUFFIX) _ZGVdN##N8##SUFFIX
-#else
-#define SPYRE_LIBMVEC(N16, N8, N4, SUFFIX) _ZGVbN##N4##SUFFIX
+#define SPYRE_LIBMVEC_SINCE_2_22 1
+#if defined(SPYRE_GLIBC_MINOR) && SPYRE_GLIBC_MINOR >= 35
+#define SPYRE_LIBMVEC_SINCE_2_35 1
 #endif
-#define SPYRE_PARTS_1(NAME)                           \
-  template <class T, int N>                           \
-  SPYRE_INLINE Pack<T, N> NAME(const Pack<T, N>& a) { \
-    if constexpr (N * sizeof(T) <= kRegisterBytes) {  \
-      return {SPYRE_LIBMVEC(8, 4, 2, v_##NAME)(a.v)}; \
-    } else {                                          \
-      return {NAME(a.lo), NAME(a.hi)};                \
-    }                                                 \
+
+namespace libmvec {
+
+// Mangled names of the machine's register width: `v` or `vv` (operands), then the function.
+#if defined(SPYRE_AVX512)
+#define SPYRE_OF_DOUBLES(NAME) _ZGVeN8##NAME
+#define SPYRE_OF_FLOATS(NAME) _ZGVeN16##NAME
+#elif defined(SPYRE_AVX2)
+#define SPYRE_OF_DOUBLES(NAME) _ZGVdN4##NAME
+#define SPYRE_OF_FLOATS(NAME) _ZGVdN8##NAME
+#else
+#define SPYRE_OF_DOUBLES(NAME) _ZGVbN2##NAME
+#define SPYRE_OF_FLOATS(NAME) _ZGVbN4##NAME
+#endif
+typedef f64 Doubles __attribute__((vector_size(kRegisterBytes)));
+typedef f32 Floats __attribute__((vector_size(kRegisterBytes)));
+
+#define SPYRE_PARTS_1(NAME)                               \
+  extern "C" Doubles SPYRE_OF_DOUBLES(v_##NAME)(Doubles); \
+  extern "C" Floats SPYRE_OF_FLOATS(v_##NAME##f)(Floats); \
+  template <class T, int N>                               \
+  SPYRE_INLINE Pack<T, N> NAME(const Pack<T, N>& a) {     \
+    if constexpr (N * sizeof(T) > kRegisterBytes) {       \
+      return {NAME(a.lo), NAME(a.hi)};                    \
+    } else if constexpr (sizeof(T) == 4) {                \
+      return {SPYRE_OF_FLOATS(v_##NAME##f)(a.v)};         \
+    } else {                                              \
+      return {SPYRE_OF_DOUBLES(v_##NAME)(a.v)};           \
+    }                                                     \
+  }
+#define SPYRE_PARTS_2(NAME)                                                \
+  extern "C" Doubles SPYRE_OF_DOUBLES(vv_##NAME)(Doubles, Doubles);        \
+  extern "C" Floats SPYRE_OF_FLOATS(vv_##NAME##f)(Floats, Floats);         \
+  template <class T, int N>                                                \
+  SPYRE_INLINE Pack<T, N> NAME(const Pack<T, N>& a, const Pack<T, N>& b) { \
+    if constexpr (N * sizeof(T) > kRegisterBytes) {                        \
+      return {NAME(a.lo, b.lo), NAME(a.hi, b.hi)};                         \
+    } else if constexpr (sizeof(T) == 4) {                                 \
+      return {SPYRE_OF_FLOATS(vv_##NAME##f)(a.v, b.v)};                    \
+    } else {                                                               \
+      return {SPYRE_OF_DOUBLES(vv_##NAME)(a.v, b.v)};                      \
+    }                                                                      \
   }
 SPYRE_PARTS_1(exp)
 SPYRE_PARTS_1(log)
 SPYRE_PARTS_1(sin)
 SPYRE_PARTS_1(cos)
+SPYRE_PARTS_2(pow)
+#if defined(SPYRE_LIBMVEC_SINCE_2_35)
+SPYRE_PARTS_1(exp2)
+SPYRE_PARTS_1(expm1)
+SPYRE_PARTS_1(log2)
+SPYRE_PARTS_1(log10)
+SPYRE_PARTS_1(log1p)
+SPYRE_PARTS_1(tanh)
+SPYRE_PARTS_1(erf)
+SPYRE_PARTS_1(erfc)
+SPYRE_PARTS_1(tan)
+SPYRE_PARTS_1(sinh)
+SPYRE_PARTS_1(cosh)
+SPYRE_PARTS_1(asin)
+SPYRE_PARTS_1(acos)
+SPYRE_PARTS_1(atan)
+SPYRE_PARTS_1(asinh)
+SPYRE_PARTS_1(acosh)
+SPYRE_PARTS_1(atanh)
+SPYRE_PARTS_2(atan2)
+SPYRE_PARTS_2(hypot)
+#endif
 #undef SPYRE_PARTS_1
-template <class T, int N>
-SPYRE_INLINE Pack<T, N> pow(const Pack<T, N>& a, const Pack<T, N>& b) {
-  if constexpr (N * sizeof(T) > kRegisterBytes) {
-    return {pow(a.lo, b.lo), pow(a.hi, b.hi)};
-  } else if constexpr (sizeof(T) == 4) {
-    return {SPYRE_LIBMVEC(16, 8, 4, vv_powf)(a.v, b.v)};
-  } else {
-    return {SPYRE_LIBMVEC(8, 4, 2, vv_pow)(a.v, b.v)};
-  }
-}
-#undef SPYRE_LIBMVEC
+#undef SPYRE_PARTS_2
+#undef SPYRE_OF_DOUBLES
+#undef SPYRE_OF_FLOATS
+
 }  // namespace libmvec
 #endif
 
