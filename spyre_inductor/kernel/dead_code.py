@@ -19,14 +19,15 @@ def remove_dead_code(stages: Sequence[Stage]) -> list[Stage]:
         kept: list[Operation] = []
         for op in reversed(stage.ops):
             if has_effect(op) or live.intersection(results(op)):
-                live.update(uses(op, _symbol_names))
+                live.update(uses(op, symbol_names))
                 kept.append(op)
         if kept:
             kept_stages.append(dataclasses.replace(stage, ops=tuple(reversed(kept))))
     return kept_stages[::-1]
 
 
-def _symbol_names(expr: Any) -> Iterator[str]:
+def symbol_names(expr: Any) -> Iterator[str]:
+    """Names in an index expression of either form."""
     if hasattr(expr, "free_symbols"):  # sympy, while the plan is being built
         return (symbol.name for symbol in expr.free_symbols)
     return iter(symbols(expr))

@@ -140,11 +140,14 @@ def _staged(
     room = (STAGED_BYTES_LIMIT - staging.bytes) // max(1, row)
     written = {op.buffer for s in stages for op in s.ops if isinstance(op, Store)}
     names = tuple(staging.names)
-    if row <= _TWO_PASS_ROW_BYTES and reads_rows(kernel, space, stages):
+    by_rows = reads_rows(kernel, space, stages)
+    if row <= _TWO_PASS_ROW_BYTES and by_rows:
         two_pass = two_pass_variance(stages, row // 4, written, room)
         stages, names = two_pass.stages, (*names, *two_pass.staged)
     room -= len(names) - len(staging.names)
-    restaged = stage_costly_values(stages, written, names, room)
+    restaged = stage_costly_values(
+        stages, written, names, room, space.reduction if by_rows else ()
+    )
     kept = remove_dead_code(restaged.stages)
     used = _used_across_loops(kept, (*names, *restaged.staged))
     extra = sum(1 for name in used if name not in staging.names)

@@ -1,14 +1,14 @@
 """Costly values that a later reduction loop computes again are kept in LX instead.
 
 Works by value numbering: two operations of different loops with equal operands are the same value.
-A value is staged when recomputing it takes a costly operator; a plain load is cheaper read again,
-since its row is still in cache.
+A value is staged when recomputing it takes a costly operator or more than one load; one load alone
+is cheaper read again, since its row is still in cache.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from spyre_inductor.plan.kernel_plan import (
     Cast,
@@ -28,6 +28,8 @@ from spyre_inductor.plan.operations import (
     without_results,
 )
 
+from .dead_code import symbol_names
+
 _COSTLY = frozenset(
     """exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh asin acos atan asinh acosh
     atanh erf erfc erfinv sigmoid pow atan2 hypot lgamma digamma rsqrt sqrt truediv fmod remainder
@@ -45,7 +47,11 @@ class Restaged:
 
 
 def stage_costly_values(
-    stages: Sequence[Stage], written: set[str], in_lx: Sequence[str], room: int
+    stages: Sequence[Stage],
+    written: set[str],
+    in_lx: Sequence[str],
+    room: int,
+    along: Collection[str] = (),
 ) -> Restaged:
     """Replaces costly recomputation in later loops by values of earlier ones.
 
@@ -53,10 +59,12 @@ def stage_costly_values(
         written: buffers that the kernel stores to; loads of them are not compared.
         in_lx: values that are kept in LX already: later loops use them for nothing.
         room: how many more values fit LX.
+        along: reduction axes, where a second load counts as costly.
     """
     first: dict[Operation, str] = {}
     canonical: dict[str, str] = {}
     cost: dict[str, bool] = {}
+    reads: dict[str, frozenset[Operation]] = {}
     home: dict[str, int] = {}
     staged: list[str] = []
     result: list[Stage] = []
@@ -71,8 +79,11 @@ def stage_costly_values(
                 key = map_operands(without_results(op), lambda n: canonical.get(n, n))
                 known = first.setdefault(key, name)
                 canonical[name] = canonical.get(known, known)
-                cost[name] = _is_costly(op) or any(
-                    cost.get(n, False) for n in operands(op)
+                reads[name] = _rows_read(op, key, reads, along)
+                cost[name] = (
+                    _is_costly(op)
+                    or len(reads[name]) > 1
+                    or any(cost.get(n, False) for n in operands(op))
                 )
                 home.setdefault(known, number)
                 if (cost[name] or known in in_lx) and home[known] < number:
@@ -102,6 +113,20 @@ def _is_comparable(op: Operation, written: set[str]) -> bool:
 
 def _is_costly(op: Operation) -> bool:
     return isinstance(op, Random) or (isinstance(op, Compute) and op.op in _COSTLY)
+
+
+def _rows_read(
+    op: Operation,
+    key: Operation,
+    reads: dict[str, frozenset[Operation]],
+    along: Collection[str],
+) -> frozenset[Operation]:
+    """Loads behind a value that differ along the axes `along`; `key` is its value number."""
+    if isinstance(op, Load):
+        varies = any(name in along for name in symbol_names(op.index))
+        return frozenset((key,)) if varies else frozenset()
+    found: frozenset[Operation] = frozenset()
+    return found.union(*(reads.get(name, frozenset()) for name in operands(op)))
 
 
 def _roots(ops: Sequence[Operation], renamed: dict[str, str]) -> list[str]:

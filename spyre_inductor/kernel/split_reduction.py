@@ -30,6 +30,7 @@ from spyre_inductor.plan.kernel_plan import (
 from spyre_inductor.plan.operations import has_effect, map_indices
 
 from .dead_code import remove_dead_code
+from .staging import MAX_LANES
 
 _COMBINED_BY = {
     "sum": "sum",
@@ -264,8 +265,10 @@ def _divided(
         if name in known
     )
     tile = LxTile(kept, original.tile.bytes)
+    # Whole steps of lanes on each core need no code for a remainder.
+    grain = MAX_LANES if axes and axes[-1] == lane else 1
     return dataclasses.replace(
-        plan, division=Division(axes, cores, 1), lane_axis=lane, tile=tile
+        plan, division=Division(axes, cores, grain), lane_axis=lane, tile=tile
     )
 
 

@@ -21,13 +21,14 @@ SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 //   reduce   r0 < 1000
 //   cores    x0 over 32, grain 1
 //   lanes    r0
-//   LX tile  x0: 64, r0: 1000 (324000 bytes, keeps tmp9)
+//   LX tile  x0: 64, r0: 1000 (328000 bytes, keeps tmp9, tmp3)
 SPYRE_KERNEL(spyre_fused__softmax_masked_fill_0) {
   const bool8* const in_ptr0 = buffer<const bool8>(args, 0);
   const f16* const in_ptr1 = buffer<const f16>(args, 1);
   f16* const out_ptr3 = buffer<f16>(args, 2);
 
   SPYRE_LX(f32, tmp9_lx, 1000);
+  SPYRE_LX(f32, tmp3_lx, 1000);
   // Cores: x0, in units of 1.
   const Slice slice = core_slice(64, 1, core, cores);
   for (i64 x0 = slice.begin; x0 < slice.end; ++x0) {
@@ -39,6 +40,7 @@ SPYRE_KERNEL(spyre_fused__softmax_masked_fill_0) {
       const Mask tmp0 = load(lanes, in_ptr0 + (r0 + 1000 * x0));
       const f32v tmp1 = load(lanes, in_ptr1 + (r0 + 1000 * x0));
       const f32v tmp3 = where(tmp0, splat(tmp2), tmp1);
+      store(lanes, tmp3_lx + r0, tmp3);
       tmp4_acc.add(lanes, part, tmp3);
     });
     const f32 tmp4 = tmp4_acc.result();
@@ -46,10 +48,8 @@ SPYRE_KERNEL(spyre_fused__softmax_masked_fill_0) {
     // Stage 2: sum along r0.
     Across<Sum, f32> tmp10_acc;
     for_masked_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
-      const Mask tmp5 = load(lanes, in_ptr0 + (r0 + 1000 * x0));
-      const f32v tmp6 = load(lanes, in_ptr1 + (r0 + 1000 * x0));
-      const f32v tmp7 = where(tmp5, splat(tmp2), tmp6);
-      const f32v tmp8 = tmp7 - splat(tmp4);
+      const f32v tmp3 = load(lanes, tmp3_lx + r0);
+      const f32v tmp8 = tmp3 - splat(tmp4);
       const f32v tmp9 = exp(tmp8);
       store(lanes, tmp9_lx + r0, tmp9);
       tmp10_acc.add(lanes, 0, tmp9);
