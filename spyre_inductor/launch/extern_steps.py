@@ -13,6 +13,7 @@ import sympy
 import torch
 from torch._inductor import ir
 from torch._inductor.codegen import wrapper as lines
+from torch._inductor.virtualized import V
 
 from spyre_inductor.plan.launch_plan import (
     Argument,
@@ -131,7 +132,13 @@ def _attention(builder: Any, node: Any) -> Step:
 def _results(builder: Any, node: Any) -> tuple[Result, ...]:
     if not isinstance(node.layout, ir.MultiOutputLayout):
         return (Result(builder.allocate(node)),)
-    outputs = [out for out in node.outputs if isinstance(out, ir.MultiOutput)]
+    # Nobody has memory for a result that nobody uses.
+    outputs = [
+        out
+        for out in node.outputs
+        if isinstance(out, ir.MultiOutput)
+        and out.get_name() not in V.graph.removed_buffers
+    ]
     return tuple(
         Result(builder.allocate(out), tuple(index for _, index in out.indices))
         for out in outputs

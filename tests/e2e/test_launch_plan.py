@@ -114,6 +114,10 @@ EXTERN_GRAPHS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x: (*torch.topk(x * 2, 3), torch.sort(x, stable=True)[1]),
         (torch.randperm(40).reshape(4, 10).float(),),
     ),
+    "one of several results": (
+        lambda i, w, o: F.embedding_bag(i, w, o, mode="sum"),
+        (torch.tensor([5, 1, 6, 5, 6]), torch.randn(10, 5), torch.tensor([0, 3])),
+    ),
     "attention": (
         lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True) + 1,
         (torch.randn(1, 2, 8, 16),),
