@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch._inductor.codegen.common import WorkspaceArg
+from torch._inductor.scheduler import fusion_log
 from torch._inductor.virtualized import V
 from torch.utils._ordered_set import OrderedSet
 
@@ -70,10 +71,20 @@ class PendingLaunches:
         # buffer goes by another name, which the waiting launches do not know.
         updates = bool(changed & self._touched)
         reads = depends or bool(accessed & self._changed)
-        if updates or (reads and cores > 1):
-            self.flush()
-            return False
-        return reads and bool(self)
+        if not self or not (updates or (reads and cores > 1)):
+            return reads and bool(self)
+        first = (self._members + self._tail)[0].plan.name
+        reason = "updates in place what they use"
+        if not updates:
+            reason = f"reads what they write and is worth {cores} cores"
+        fusion_log.debug(
+            "%s does not join the launch of %s and others: it %s",
+            plan.name,
+            first,
+            reason,
+        )
+        self.flush()
+        return False
 
     def add(self, launch: Launch, in_tail: bool) -> None:
         """Lets `launch` wait; `make_room_for` has said whether it needs the ones before it."""

@@ -29,6 +29,7 @@ from spyre_inductor.plan.operations import (
 from .arguments import buffer_arguments, scalar_arguments
 from .axes import TreeAxes, axes_of_tree
 from .dead_code import remove_dead_code
+from .index_checks import with_index_checks
 from .index_cuts import index_cuts
 from .indexing import HOST_ONLY, to_int_expr
 from .recompute import stage_costly_values
@@ -71,6 +72,9 @@ def build_plan(kernel: Any) -> KernelPlan:
     tile = schedule.tile(sizes.convert, staged)
     extents = {axis.name: axis.extent for axis in (*axes, *reduction_axes)}
     buffers = buffer_arguments(kernel, final, extents, sizes.convert)
+    final, checks = with_index_checks(
+        final, (*axes, *reduction_axes), buffers, kernel.check_messages
+    )
     return KernelPlan(
         name=UNNAMED,
         template="loops",
@@ -82,7 +86,7 @@ def build_plan(kernel: Any) -> KernelPlan:
         division=schedule.division,
         tile=tile,
         lane_axis=schedule.lane_axis,
-        checks=tuple(kernel.check_messages),
+        checks=checks,
         sources=source_notes(kernel),
     )
 

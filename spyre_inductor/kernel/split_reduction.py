@@ -41,7 +41,11 @@ _COMBINED_BY = {
     "xor_sum": "xor_sum",
     "welford": "welford_combine",
     "welford_combine": "welford_combine",
+    "argmax": "argmax",
+    "argmin": "argmin",
 }
+# A position is combined by the value that stands there, which the first kernel stores beside it.
+_VALUE_OF = {"argmax": "max", "argmin": "min"}
 _SPLIT_AXIS = "s0"
 _PARTIAL = "partial_ptr"
 # A slice of fewer points is not worth a core.
@@ -142,7 +146,8 @@ def _split(
 ) -> SplitPlans:
     before, loop = plan.stages[:position], plan.stages[position]
     after = plan.stages[position + 1 :]
-    reduces = [op for op in loop.ops if isinstance(op, Reduce)]
+    ops = _with_values_of_positions(loop.ops)
+    reduces = [op for op in ops if isinstance(op, Reduce)]
     outputs, flat = _flat_output(plan)
     names = [(r, d) for op in reduces for r, d in zip(op.results, op.dtypes)]
     partials = tuple(
@@ -155,7 +160,7 @@ def _split(
         for partial, (result, _) in zip(partials, names)
     ]
     moved = {axis.name: add(mul(chunk, _SPLIT_AXIS), axis.name)}
-    sliced = tuple(map_indices(op, lambda e: substitute(e, moved)) for op in loop.ops)
+    sliced = tuple(map_indices(op, lambda e: substitute(e, moved)) for op in ops)
     first = _pure(before)
     partial_plan = _with_stages(
         plan,
@@ -184,6 +189,19 @@ def _split(
     )
 
 
+def _with_values_of_positions(ops: tuple[Operation, ...]) -> tuple[Operation, ...]:
+    """`ops` with the extreme value after each reduction that gives its position."""
+    dtypes = {op.result: op.dtype for op in ops if hasattr(op, "result")}
+    result: list[Operation] = []
+    for op in ops:
+        result.append(op)
+        if isinstance(op, Reduce) and op.kind in _VALUE_OF:
+            dtype = dtypes[op.args[0]]
+            name = f"{op.results[0]}_value"
+            result.append(Reduce((name,), _VALUE_OF[op.kind], op.args, (dtype,)))
+    return tuple(result)
+
+
 def _flat_output(plan: KernelPlan) -> tuple[IntExpr, IntExpr]:
     """Number of outputs, and the output's number at a point of the parallel axes."""
     count: IntExpr = 1
@@ -203,6 +221,7 @@ def _combining(
     reduces: list[Reduce], partials: tuple[Partial, ...], slot: IntExpr
 ) -> LoopStage:
     ops: list[Operation] = []
+    later: list[Operation] = []
     number = 0
     for reduce in reduces:
         args = []
@@ -211,9 +230,15 @@ def _combining(
             ops.append(Load(name, partials[number].name, slot, dtype))
             args.append(name)
             number += 1
-        kind = _COMBINED_BY[reduce.kind]
-        ops.append(Reduce(reduce.results, kind, tuple(args), reduce.dtypes))
-    return LoopStage(tuple(ops))
+        if reduce.kind in _VALUE_OF:
+            # The next accumulator is the value; its own reduction is of no further use.
+            value = f"partial{number}"
+            merged = dataclasses.replace(reduce, args=(value,), index=args[0])
+        else:
+            kind = _COMBINED_BY[reduce.kind]
+            merged = Reduce(reduce.results, kind, tuple(args), reduce.dtypes)
+        later.append(merged)
+    return LoopStage((*ops, *later))
 
 
 def _with_stages(

@@ -7,7 +7,7 @@ value for indirect indexing), or an IntOp tree. Division and modulo are Python's
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Union
 
@@ -59,6 +59,42 @@ def substitute(expr: IntExpr, names: Mapping[str, IntExpr]) -> IntExpr:
     if isinstance(expr, int):
         return expr
     return IntOp(expr.op, tuple(substitute(arg, names) for arg in expr.args))
+
+
+def evaluate(expr: IntExpr, values: Mapping[str, int]) -> int:
+    """Value of `expr`; comparisons and logic give 0 or 1.
+
+    Raises:
+        KeyError: a symbol has no value.
+        ZeroDivisionError: as Python.
+    """
+    if isinstance(expr, str):
+        return values[expr]
+    if isinstance(expr, int):
+        return expr
+    args = [evaluate(arg, values) for arg in expr.args]
+    return int(_EVALUATED[expr.op](*args))
+
+
+_EVALUATED: dict[str, Callable[..., int]] = {
+    "add": lambda *args: sum(args),
+    "mul": lambda *args: math.prod(args),
+    "min": min,
+    "max": max,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+    "ceildiv": lambda a, b: -(-a // b),
+    "pow": lambda a, b: a**b,
+    "lshift": lambda a, b: a << b,
+    "rshift": lambda a, b: a >> b,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "and": lambda *args: all(args),
+    "or": lambda *args: any(args),
+    "where": lambda c, a, b: a if c else b,
+}
 
 
 def add(*terms: IntExpr) -> IntExpr:

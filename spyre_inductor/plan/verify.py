@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from spyre_inductor.errors import PlanError
 
 from . import kernel_plan as kp
-from .affine import Range, is_injective, linear_form, value_range
-from .expr import IntExpr
+from .access_rules import access_problems
 from .limits import CORES, LX_BUDGET_BYTES
 from .op_table import COMPUTE_OPS
 from .operations import results, uses
@@ -70,7 +69,7 @@ def problems(plan: kp.KernelPlan) -> Iterator[str]:
     yield from _name_problems(plan)
     yield from _value_problems(plan)
     yield from _schedule_problems(plan)
-    yield from _access_problems(plan)
+    yield from access_problems(plan)
 
 
 def _name_problems(plan: kp.KernelPlan) -> Iterator[str]:
@@ -172,51 +171,3 @@ def _schedule_problems(plan: kp.KernelPlan) -> Iterator[str]:
     tiled = {name for name, _ in plan.tile.extents}
     if tiled - all_axes:
         yield f"tile of unknown axes {sorted(tiled - all_axes)}"
-
-
-def _access_problems(plan: kp.KernelPlan) -> Iterator[str]:
-    """Affine accesses outside of a buffer; parallel points that store to one place."""
-    extents = {
-        axis.name: axis.extent
-        for axis in (*plan.axes, *plan.reduction_axes)
-        if isinstance(axis.extent, int)
-    }
-    if any(extent == 0 for extent in extents.values()):
-        return
-    ranges: dict[str, Range] = {n: (0, extent - 1) for n, extent in extents.items()}
-    sizes = {b.name: b.storage_elems for b in plan.buffers}
-    parallel = {a.name: extents.get(a.name) for a in plan.axes}
-    for stage in plan.stages:
-        for op in stage.ops:
-            if not isinstance(op, (kp.Load, kp.Store)):
-                continue
-            if not (isinstance(op, kp.Load) and op.mask is not None):
-                yield from _bounds_problems(op, sizes[op.buffer], ranges)
-            if isinstance(op, kp.Store) and op.mode == "plain":
-                yield from _overlap_problems(op, parallel)
-
-
-def _bounds_problems(
-    op: kp.Load | kp.Store, size: IntExpr, ranges: dict[str, Range]
-) -> Iterator[str]:
-    # Bounds of other forms are not tight: abs(x - 1) never is what its parts could be.
-    if linear_form(op.index) is None or not isinstance(size, int):
-        return
-    reach = value_range(op.index, ranges)
-    if reach is None:
-        return
-    if reach[0] < 0 or reach[1] >= size:
-        yield (
-            f"{type(op).__name__} reaches elements {reach[0]}..{reach[1]} of buffer"
-            f" {op.buffer}, which has {size}: {op}"
-        )
-
-
-def _overlap_problems(op: kp.Store, parallel: dict[str, int | None]) -> Iterator[str]:
-    form = linear_form(op.index)
-    if form is None or any(extent is None for extent in parallel.values()):
-        return
-    if set(form.coefficients) <= set(parallel):
-        known = {name: extent or 0 for name, extent in parallel.items()}
-        if not is_injective(form, known):
-            yield f"two points store to one element of {op.buffer}: {op}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch._dynamo.exc import TorchRuntimeError
 
 from spyre_inductor.errors import CompileError, LaunchError, LoadError
 from tests.support.compiled import fresh_dynamo  # noqa: F401
@@ -86,8 +87,63 @@ def test_tensors_on_two_cards() -> None:
 
 def test_tensors_on_cpu_and_card() -> None:
     compiled = torch.compile(lambda a, b: a + b, backend="spyre")
-    with pytest.raises(Exception, match="cpu"):
+    with pytest.raises(TorchRuntimeError) as raised:
         compiled(torch.ones(3).to("spyre"), torch.ones(3))
+    message = str(raised.value)
+    for part in ("add", "spyre:0 and cpu", "Move inputs"):
+        assert part in message
+    assert_device_works()
+
+
+def test_unchecked_index_out_of_range() -> None:
+    """An index that a decomposition vouches for is checked by the plan itself."""
+
+    def fn(table: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        return torch.ops.aten._unsafe_index(table, [index]) * 2
+
+    compiled = torch.compile(fn, backend="spyre")
+    table, good = torch.randn(6, 64), torch.tensor([5, 0, 3])
+    result = compiled(table.to("spyre"), good.to("spyre"))
+    torch.testing.assert_close(result.cpu(), fn(table, good))
+    with pytest.raises(
+        torch.AcceleratorError, match=r"computed index.*bounds \[0, 384\)"
+    ):
+        compiled(table.to("spyre"), torch.tensor([0, 6, 1], device="spyre"))
+        torch.spyre.synchronize()
+    assert_device_works()
+
+
+def test_failed_check_in_a_group_names_its_index() -> None:
+    """Two lookups share a launch; each has its own message and limits."""
+
+    def fn(a, b, i, j):
+        return a[i] * 2, b[j] + 1
+
+    compiled = torch.compile(fn, backend="spyre")
+    tables = [torch.randn(6, 64).to("spyre"), torch.randn(9, 8).to("spyre")]
+    good = [torch.tensor([1, 2], device="spyre"), torch.tensor([8], device="spyre")]
+    compiled(*tables, *good)
+    torch.spyre.synchronize()
+    with pytest.raises(torch.AcceleratorError, match=r"size 9.*index 9"):
+        compiled(*tables, good[0], good[1] + 1)
+        torch.spyre.synchronize()
+    with pytest.raises(torch.AcceleratorError, match=r"size 6.*index 7"):
+        compiled(*tables, good[0] + 5, good[1])
+        torch.spyre.synchronize()
+    assert_device_works()
+
+
+def test_operator_without_lowering_and_kernel() -> None:
+    torch.library.define("spyre_test::lonely", "(Tensor x) -> Tensor")
+    torch.library.register_fake("spyre_test::lonely", torch.empty_like)
+    compiled = torch.compile(
+        lambda x: torch.ops.spyre_test.lonely(x) + 1, backend="spyre"
+    )
+    with pytest.raises(
+        NotImplementedError,
+        match=r"spyre_test::lonely.*spyre.*Float\[3, 4\].*Move its inputs",
+    ):
+        compiled(torch.ones(3, 4, device="spyre"))
     assert_device_works()
 
 

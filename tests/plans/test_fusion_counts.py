@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._inductor.scheduler import fusion_log
 from torch._inductor.utils import run_and_get_code
 
 torch.manual_seed(0)
@@ -123,6 +125,17 @@ def test_launches(name: str) -> None:
         torch.testing.assert_close(actual, expected)
 
 
+class _Lines(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
 def test_counts_are_never_more_than_inductor_cpus() -> None:
     assert all(ours <= cpu for _, _, ours, cpu in GRAPHS.values())
 
@@ -135,11 +148,20 @@ def test_dependent_kernels_stay_apart() -> None:
         rows = F.softmax(a, -1)
         return rows, rows.sum(0), a.sum(0)
 
-    result, codes = run_and_get_code(
-        torch.compile(function, backend="spyre"), x.to("spyre")
-    )
+    refusals = _Lines(logging.DEBUG)
+    level = fusion_log.level
+    fusion_log.addHandler(refusals)
+    fusion_log.setLevel(logging.DEBUG)
+    try:
+        result, codes = run_and_get_code(
+            torch.compile(function, backend="spyre"), x.to("spyre")
+        )
+    finally:
+        fusion_log.removeHandler(refusals)
+        fusion_log.setLevel(level)
     actual = [t.cpu() for t in result]
     torch.testing.assert_close(actual, list(function(x)))
+    assert any("it reads what they write and is worth" in x for x in refusals.lines)
     assert sum(len(re.findall(r"^\s+spyre_\w+\(", c, re.M)) for c in codes) >= 2
 
 

@@ -20,6 +20,21 @@ CASES = {
     "any": (lambda a: (a > 4).any(), _LONG),
     "int64": (lambda a: a.sum(), torch.randint(-9, 9, (512, 1024))),
     "stored_too": (lambda a: ((a + 1), (a + 1).sum()), _LONG),
+    "argmax": (lambda a: a.argmax(), _LONG),
+    "argmin_with_ties": (
+        lambda a: (a.argmin(), a.amax()),
+        torch.randint(-9, 9, (512, 1024)),
+    ),
+    "argmax_of_columns": (lambda a: a.argmax(0), torch.randn(8192, 64)),
+    "argmax_of_bfloat16": (lambda a: (a * 2).argmax(), _LONG.bfloat16()),
+    "argmin_of_nan": (
+        lambda a: a.argmin(),
+        _LONG.clone()
+        .fill_(2)
+        .index_put(
+            (torch.tensor([100, 300]), torch.tensor([7, 5])), torch.tensor(torch.nan)
+        ),
+    ),
     "channels": (lambda a: a.sum((0, 2)), torch.randn(16, 4, 4096)),
 }
 
@@ -39,9 +54,8 @@ def test_two_kernels_equal_eager(name: str) -> None:
     [
         (lambda a: a.sum(-1), (_LONG,)),
         (lambda a: a.sum(), (torch.randn(100),)),
-        (lambda a: a.argmax(), (_LONG,)),
     ],
-    ids=["many_outputs", "short", "argmax"],
+    ids=["many_outputs", "short"],
 )
 def test_other_reductions_stay_one_kernel(function: Any, inputs: Any) -> None:
     assert len(check_against_eager(function, *inputs)) == 1

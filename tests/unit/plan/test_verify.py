@@ -62,6 +62,15 @@ def test_a_good_plan_passes_unchanged() -> None:
 _LOAD = kp.Load("t0", "in_ptr0", "r0", "float32")
 _SUM = kp.Reduce(("t1",), "sum", ("t0",), ("float32",))
 
+
+def _digits(x: str, r: str, top: int) -> IntOp:
+    """64 x + r taken apart and put together again; its last element is 447 + top."""
+    flat = IntOp("add", (IntOp("mul", (x, 64)), r))
+    high, low = IntOp("floordiv", (flat, 64)), IntOp("mod", (flat, 64))
+    end = IntOp("floordiv", (flat, 511))  # 1 at the last point only
+    return IntOp("add", (IntOp("mul", (high, 64)), low, IntOp("mul", (end, top - 64))))
+
+
 BROKEN = {
     "uses undefined ['t9']": _with_ops(
         0, _LOAD, kp.Reduce(("t1",), "sum", ("t9",), ("float32",))
@@ -91,6 +100,14 @@ BROKEN = {
         _SUM,
     ),
     "two points store to one element": _with_ops(1, kp.Store("out_ptr0", 0, "t1")),
+    "reaches element 512 of buffer in_ptr0, which has 512, at {'r0': 63, 'x0': 7}": _with_ops(
+        0,
+        kp.Load("t0", "in_ptr0", _digits("x0", "r0", 65), "float32"),
+        _SUM,
+    ),
+    "one element of out_ptr0: Store(buffer='out_ptr0', index=IntOp(op='floordiv'": (
+        _with_ops(1, kp.Store("out_ptr0", IntOp("floordiv", ("x0", 2)), "t1"))
+    ),
     "outside a LoopStage": _with_ops(
         1, kp.Reduce(("t2",), "sum", ("t1",), ("float32",))
     ),
@@ -119,6 +136,23 @@ def test_a_broken_plan_is_refused(sentence: str) -> None:
         verify(BROKEN[sentence])
     assert sentence in str(caught.value)
     assert "row_sum" in str(caught.value)
+
+
+def test_divided_indices_that_stay_inside_pass() -> None:
+    verify(
+        _with_ops(0, kp.Load("t0", "in_ptr0", _digits("x0", "r0", 64), "float32"), _SUM)
+    )
+
+
+def test_parts_that_vary_together_are_not_refused() -> None:
+    """x - x % 8 stays below 512 although its parts alone could reach beyond."""
+    flat = IntOp("add", (IntOp("mul", ("x0", 64)), "r0"))
+    rest = IntOp("mul", (-1, IntOp("mod", (flat, 8))))
+    verify(
+        _with_ops(
+            0, kp.Load("t0", "in_ptr0", IntOp("add", (flat, rest)), "float32"), _SUM
+        )
+    )
 
 
 def test_unknown_sizes_are_not_guessed() -> None:

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
+#include <string>
 
 #include "aten/capture.h"
 #include "aten/cpu_alias.h"
@@ -331,14 +333,26 @@ void results_to_device(Call& call, Stack& results) {
   }
 }
 
+// Dtypes and shapes of the tensors among the last `count` values.
+std::string tensors_text(const Stack& stack, std::size_t count) {
+  std::ostringstream text;
+  for (std::size_t i = stack.size() - count; i < stack.size(); ++i) {
+    if (!stack[i].isTensor() || !stack[i].toTensor().defined()) continue;
+    const at::Tensor& tensor = stack[i].toTensor();
+    text << (text.tellp() > 0 ? ", " : "") << c10::toString(tensor.scalar_type()) << tensor.sizes();
+  }
+  return text.str();
+}
+
 }  // namespace
 
 void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::DispatchKey key,
                     Stack* stack) {
   TORCH_CHECK_NOT_IMPLEMENTED(
       op.hasComputedKernelForDispatchKey(key), "Could not run '", record.name,
-      "' with arguments from the 'spyre' backend: the operator has no CPU kernel that the card "
-      "could run. Move its inputs to the CPU, or register a kernel for PrivateUse1.");
+      "' with arguments from the 'spyre' backend (", tensors_text(*stack, record.argument_count),
+      "): the operator has no CPU kernel that the card could run. Move its inputs to the CPU, or "
+      "register a kernel for PrivateUse1.");
   const std::size_t first = stack->size() - record.argument_count;
   Stack arguments(std::make_move_iterator(stack->begin() + static_cast<std::ptrdiff_t>(first)),
                   std::make_move_iterator(stack->end()));
