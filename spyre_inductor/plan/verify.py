@@ -8,6 +8,7 @@ from spyre_inductor.errors import PlanError
 
 from . import kernel_plan as kp
 from .access_rules import access_problems
+from .expr import IntExpr, symbols
 from .limits import CORES, LX_BUDGET_BYTES
 from .op_table import COMPUTE_OPS
 from .operations import results, uses
@@ -67,6 +68,7 @@ def graph_buffers(plan: kp.KernelPlan) -> tuple[set[str], set[str]]:
 def problems(plan: kp.KernelPlan) -> Iterator[str]:
     """Everything that is wrong with `plan`, in words."""
     yield from _name_problems(plan)
+    yield from _size_problems(plan)
     yield from _value_problems(plan)
     yield from _schedule_problems(plan)
     yield from access_problems(plan)
@@ -82,6 +84,26 @@ def _name_problems(plan: kp.KernelPlan) -> Iterator[str]:
         for axis in axes:
             if axis.kind != kind:
                 yield f"axis {axis.name} is of kind {axis.kind!r} among {kind} axes"
+
+
+def _size_problems(plan: kp.KernelPlan) -> Iterator[str]:
+    """Sizes that no argument gives."""
+    known = {s.name for s in plan.scalars if s.dtype == "int64"}
+    sizes: list[tuple[str, IntExpr]] = [
+        (f"the extent of axis {axis.name}", axis.extent)
+        for axis in (*plan.axes, *plan.reduction_axes)
+    ]
+    for buffer in plan.buffers:
+        of_buffer = (*buffer.shape, *buffer.strides, buffer.storage_elems)
+        sizes += [(f"the size of buffer {buffer.name}", size) for size in of_buffer]
+    sizes += [(f"the tile of axis {name}", size) for name, size in plan.tile.extents]
+    for what, size in sizes:
+        unbound = symbols(size) - known
+        if unbound:
+            yield (
+                f"{what} depends on {sorted(unbound)}, which no scalar argument gives;"
+                f" the arguments give {sorted(known)}"
+            )
 
 
 def _value_problems(plan: kp.KernelPlan) -> Iterator[str]:

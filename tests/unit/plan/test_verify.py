@@ -124,6 +124,17 @@ BROKEN = {
     "LX budget": _changed(tile=kp.LxTile((("x0", 8),), 1_700_000)),
     "is not an axis": _changed(lane_axis="x7"),
     "tile of unknown axes": _changed(tile=kp.LxTile((("x9", 8),), 8)),
+    "axis r0 depends on ['s7'], which no scalar argument gives": _changed(
+        reduction_axes=(kp.Axis("r0", "s7", "reduction"),)
+    ),
+    "the size of buffer in_ptr0 depends on ['s7']": _changed(
+        buffers=(
+            dataclasses.replace(
+                _row_sum().buffers[0], storage_elems=IntOp("mul", (64, "s7"))
+            ),
+            _row_sum().buffers[1],
+        )
+    ),
     "used twice": _changed(axes=(kp.Axis("r0", 8, "parallel"),)),
     "among parallel axes": _changed(axes=(kp.Axis("x0", 8, "reduction"),)),
     "without reduction axes": _changed(reduction_axes=()),
