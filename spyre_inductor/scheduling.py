@@ -12,6 +12,8 @@ from torch._inductor import config as inductor_config
 from torch._inductor.codegen.common import BackendFeature
 from torch._inductor.codegen.simd import SIMDScheduling
 from torch._inductor.codegen.simd_kernel_features import SIMDKernelFeatures
+from torch._inductor.dependencies import MemoryDep
+from torch._inductor.scheduler import WhyNoFuse
 from torch._inductor.utils import get_fused_kernel_name
 from torch._inductor.virtualized import V
 from torch.utils._ordered_set import OrderedSet
@@ -57,6 +59,40 @@ class SpyreScheduling(SIMDScheduling):
     ) -> tuple[dict[str, sympy.Expr], None]:
         """One flat range per kernel: the plan's axes come from the indices actually used."""
         return cls.create_tiling([numel], [reduction_numel]), None
+
+    def can_fuse(self, node1: Any, node2: Any) -> bool:
+        """Inductor's rule, and that no point updates what another point still has to read."""
+        if not super().can_fuse(node1, node2):
+            return False
+        elsewhere = self._read_elsewhere(node1, node2)
+        if elsewhere is not None:
+            WhyNoFuse(node1, node2)("%s is updated and read at other places", elsewhere)
+        return elsewhere is None
+
+    can_fuse_vertical = can_fuse
+    can_fuse_horizontal = can_fuse
+
+    def _read_elsewhere(self, node1: Any, node2: Any) -> str | None:
+        """A buffer that one node updates in place and one reads at other indices.
+
+        Inductor looks for such reads by the buffer's first name; after an update it has another.
+        """
+        real = self.scheduler.mutation_real_name
+        accesses = (node1.read_writes, node2.read_writes)
+        updates = {
+            real[d.name]: d for rw in accesses for d in rw.writes if d.name in real
+        }
+        for read in (
+            d for rw in accesses for d in rw.reads if isinstance(d, MemoryDep)
+        ):
+            name = real.get(read.name, read.name)
+            update = updates.get(name)
+            if update is not None and not (
+                isinstance(update, MemoryDep)
+                and (read.index, read.size) == (update.index, update.size)
+            ):
+                return name
+        return None
 
     def codegen_node(self, node: Any) -> None:
         """Turns one fused node group into one kernel."""
