@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
-#include <string>
 
 #include "aten/capture.h"
 #include "aten/cpu_alias.h"
@@ -331,17 +329,6 @@ void results_to_device(Call& call, Stack& results) {
       value = std::move(list);
     }
   }
-}
-
-// Dtypes and shapes of the tensors among the last `count` values.
-std::string tensors_text(const Stack& stack, std::size_t count) {
-  std::ostringstream text;
-  for (std::size_t i = stack.size() - count; i < stack.size(); ++i) {
-    if (!stack[i].isTensor() || !stack[i].toTensor().defined()) continue;
-    const at::Tensor& tensor = stack[i].toTensor();
-    text << (text.tellp() > 0 ? ", " : "") << c10::toString(tensor.scalar_type()) << tensor.sizes();
-  }
-  return text.str();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <mutex>
+#include <sstream>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -152,6 +153,16 @@ std::vector<OperatorCounter> operator_counters() {
     }
   }
   return counters;
+}
+
+std::string tensors_text(const torch::jit::Stack& stack, std::size_t count) {
+  std::ostringstream text;
+  for (std::size_t i = stack.size() - count; i < stack.size(); ++i) {
+    if (!stack[i].isTensor() || !stack[i].toTensor().defined()) continue;
+    const at::Tensor& tensor = stack[i].toTensor();
+    text << (text.tellp() > 0 ? ", " : "") << c10::toString(tensor.scalar_type()) << tensor.sizes();
+  }
+  return text.str();
 }
 
 void reset_operator_counters() {

@@ -1,6 +1,7 @@
 // What is known about an operator before it is called; made once, at registration.
 #pragma once
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
 
 #include <atomic>
 #include <cstdint>
@@ -32,6 +33,9 @@ struct OperatorRecord {
 OperatorRecord* make_record(const c10::OperatorHandle& op, bool structured_out);
 // For operators that reach the global fallback; made on first use. Thread-safe.
 OperatorRecord* find_or_make_record(const c10::OperatorHandle& op);
+
+// "Float[3, 4], Long[3]": the tensors among the last `count` values of a call, for messages.
+std::string tensors_text(const torch::jit::Stack& stack, std::size_t count);
 
 // Calls per operator since the last reset, for operators that were called through the boxed
 // kernel: run inline, queued, or waited for the stream ("fallbacks" in the user's words).
