@@ -45,12 +45,13 @@ def _cuts_of(
     coefficients = base.as_coefficients_dict()
     for symbol, coefficient in coefficients.items():
         entry = entries.get(symbol)
-        numbers = (coefficient,) if entry is None else (entry.divisor, entry.length)
-        if not all(sympy.sympify(n).is_Integer for n in (coefficient, *numbers)):
+        if not sympy.sympify(coefficient).is_Integer:
             return
         if entry is None:
             if symbol != 1 or coefficient % divisor != 0:
                 return  # an offset or a loaded index moves the boundaries
+            continue
+        if not all(sympy.sympify(n).is_Integer for n in (entry.divisor, entry.length)):
             continue
         for step in steps:
             size, rest = divmod(int(step), int(coefficient))

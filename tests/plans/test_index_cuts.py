@@ -12,14 +12,17 @@ from tests.support.compiled import fresh_dynamo  # noqa: F401
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
 
-def _group_norm_source(groups: int, points: int) -> str:
+def _group_norm_source(groups: int, points: int, batch_varies: bool = False) -> str:
     inputs = [torch.randn(3, 16, points), torch.randn(16), torch.randn(16)]
 
     def function(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return F.group_norm(x, groups, w, b)
 
     compiled = torch.compile(function, backend="spyre")
-    result, (code,) = run_and_get_code(compiled, *[x.to("spyre") for x in inputs])
+    card = [x.to("spyre") for x in inputs]
+    if batch_varies:
+        torch._dynamo.mark_dynamic(card[0], 0)
+    result, (code,) = run_and_get_code(compiled, *card)
     torch.testing.assert_close(result.cpu(), function(*inputs))
     assert code.count("SPYRE_KERNEL(") == 1
     return code
@@ -30,6 +33,11 @@ def test_group_norm_loads_its_weights_per_channel(groups: int, points: int) -> N
     code = _group_norm_source(groups, points)
     assert "gather(" not in code
     assert f"r0 < {16 // groups}, r1 < {points}" in code
+
+
+def test_group_norm_of_batches_of_any_size() -> None:
+    code = _group_norm_source(4, 64, batch_varies=True)
+    assert "gather(" not in code and "r0 < 4, r1 < 64" in code
 
 
 def test_a_piece_shorter_than_the_lanes_is_no_axis() -> None:
