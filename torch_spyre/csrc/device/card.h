@@ -22,7 +22,7 @@ struct EngineQueue {
   std::array<std::deque<StreamState*>, kPriorityLevels> ready;  // [0] is the highest priority
   std::atomic<int> ready_count{0};                              // read by the engine while it spins
   std::atomic<std::uint32_t> signal{0};                         // futex word of the engine
-  bool sleeping = false;
+  std::atomic<bool> sleeping{false};                            // written under the mutex
   Spinner idle_spin;
   std::atomic<bool> started{false};
 };
@@ -38,8 +38,9 @@ struct Card {
   std::atomic<std::uint32_t> errors{0};    // streams with kHasError
   std::atomic<std::uint32_t> captures{0};  // streams with kCapturing
   Spinner wait_spin;                       // of host threads that synchronize
-  std::uint32_t room_waiters = 0;          // threads blocked on a full queue
-  std::atomic<std::uint32_t> room{0};      // their futex word
+  std::atomic<std::int64_t> last_small_launch_ns{0};
+  std::uint32_t room_waiters = 0;      // threads blocked on a full queue
+  std::atomic<std::uint32_t> room{0};  // their futex word
 
   std::array<std::atomic<StreamState*>, kStreamSlots> slots{};
   int slot_count = 0;  // slots ever used

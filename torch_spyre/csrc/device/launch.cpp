@@ -11,9 +11,9 @@
 namespace spyre::device {
 
 Status run_steps(const std::vector<KernelStep>& steps, void* const* buffers,
-                 const std::int64_t* scalars, bool parallel) {
+                 const std::int64_t* scalars, bool shared) {
   const auto is_divided = [](const KernelStep& step) { return step.cores > 1; };
-  if (parallel && std::any_of(steps.begin(), steps.end(), is_divided)) {
+  if (shared && std::any_of(steps.begin(), steps.end(), is_divided)) {
     return run_with_team(steps, buffers, scalars);
   }
   // Per thread and kept: a plan runs thousands of times. Kernels do not launch kernels.

@@ -23,11 +23,10 @@ struct KernelStep {
   std::vector<std::string> checks;   // text per KernelPlan check, for the error message
 };
 
-// Runs the steps in order. With parallel=true, threads of the card's team may join (team.h); else
-// all runs on the calling thread. Returns kKernelFault naming kernel, check, value and limits.
-// Never throws.
+// Runs the steps in order. With shared=true, threads of the team may join (team.h); else all runs
+// on the calling thread. Returns kKernelFault naming kernel, check, value and limits. Never throws.
 Status run_steps(const std::vector<KernelStep>& steps, void* const* buffers,
-                 const std::int64_t* scalars, bool parallel);
+                 const std::int64_t* scalars, bool shared);
 
 // Threads that share a launch, the engine's own included (SPYRE_NUM_THREADS, default: host cores).
 int team_size();

@@ -12,10 +12,12 @@ namespace spyre::device {
 
 // Waking a thread costs 5-90 us, so a spin of up to 50 us, the time between two calls from
 // Python, pays when the other side has a core of its own. On a busy host it has not, and the spin
-// only keeps it from running: a spin that was in vain halves the next one, a successful one doubles
-// it, and every 32nd tries the full length.
+// only keeps it from running: a spin that was in vain halves the next one, every 32nd tries the
+// full length, and one that was successful makes the next one full again.
 class Spinner {
  public:
+  static constexpr std::int32_t kLongestNs = 50'000;
+
   // True when `ready()` became true in time. Any thread; the budget is a hint, so races are
   // harmless.
   template <class F>
@@ -29,7 +31,7 @@ class Spinner {
     do {
       for (int i = 0; i < 16; ++i) {
         if (ready()) {
-          budget_ns_.store(std::min(2 * budget, kLongestNs), std::memory_order_relaxed);
+          budget_ns_.store(kLongestNs, std::memory_order_relaxed);
           return true;
         }
         cpu_relax();
@@ -40,7 +42,6 @@ class Spinner {
   }
 
  private:
-  static constexpr std::int32_t kLongestNs = 50'000;
   static constexpr std::int32_t kShortestNs = 1'000;
   std::atomic<std::int32_t> budget_ns_{kLongestNs};
   std::atomic<std::uint32_t> tries_{1};

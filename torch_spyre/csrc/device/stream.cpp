@@ -144,6 +144,15 @@ bool is_idle(StreamRef ref) {
   return stream != nullptr && stream->word.load(std::memory_order_acquire) == 0;
 }
 
+bool engine_is_attentive(int device) {
+  Card* card = find_card(device);
+  if (card == nullptr) return false;
+  const std::int64_t now = now_ns();
+  const std::int64_t last = card->last_small_launch_ns.exchange(now, std::memory_order_relaxed);
+  const EngineQueue& queue = card->engines[static_cast<int>(Engine::kCompute)];
+  return !queue.sleeping.load(std::memory_order_relaxed) || now - last < Spinner::kLongestNs;
+}
+
 Status may_run_inline(StreamRef ref, bool* inline_ok) {
   *inline_ok = true;
   if (is_idle(ref)) return Status::ok();

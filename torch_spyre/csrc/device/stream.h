@@ -53,6 +53,10 @@ bool is_idle(StreamRef stream);
 // is ordered after it. On !*inline_ok the caller must enqueue. Cheap: no lock on the idle path.
 Status may_run_inline(StreamRef stream, bool* inline_ok);
 
+// For a launch of a few microseconds: true when the card's compute engine is awake, or would stay
+// so because the previous such launch was a moment ago. Else a wake costs more than the launch.
+bool engine_is_attentive(int device);
+
 Status synchronize(StreamRef stream);   // waits; returns and clears the stream's first error
 Status synchronize_device(int device);  // every stream of the card
 bool query(StreamRef stream);           // finished, without waiting and without clearing errors

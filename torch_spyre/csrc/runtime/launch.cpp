@@ -64,6 +64,12 @@ std::string describe(const at::TensorBase& tensor) {
 
 }  // namespace
 
+bool runs_inline(device::StreamRef stream, double estimated_ns) {
+  if (estimated_ns > kInlineAsleepNs) return false;
+  if (estimated_ns > kInlineNs && device::engine_is_attentive(stream.device)) return false;
+  return may_run_inline(stream);
+}
+
 Workspace::Workspace(device::StreamRef stream, std::int64_t bytes) : device_(stream.device) {
   if (bytes == 0) return;
   check(device::CachingAllocator::of(device_).allocate(static_cast<std::size_t>(bytes), stream.id,
@@ -139,9 +145,7 @@ void Kernel::launch(int device, void** buffers, const at::TensorBase* const* ten
   const std::size_t count = spec_.buffers.size();
   if (spec_.workspace_bytes > 0) buffers[count] = workspace.address();
 
-  bool may_inline = false;
-  if (points * spec_.ns_per_point <= kInlineNs) check(device::may_run_inline(stream, &may_inline));
-  if (may_inline) {
+  if (runs_inline(stream, points * spec_.ns_per_point)) {
     check(run_inline(*serial_steps_, buffers, scalars, stream));
     return;
   }

@@ -1,7 +1,9 @@
 // Launch of one compiled kernel: argument checks, choice between inline and queued execution.
 //
 // Note [Inline or queued]: a launch whose estimated single-threaded time is at most kInlineNs runs
-// on the calling thread when its stream is idle; anything else is enqueued and returns at once.
+// on the calling thread when its stream is idle. One of up to kInlineAsleepNs does so when it would
+// have to wake the engine, which costs as much. Anything else is enqueued and returns at once: an
+// engine that is awake runs it beside the caller's next Python code.
 #pragma once
 #include <ATen/core/Tensor.h>
 
@@ -18,7 +20,11 @@
 
 namespace spyre::runtime {
 
-inline constexpr double kInlineNs = 30'000;
+inline constexpr double kInlineNs = 8'000;
+inline constexpr double kInlineAsleepNs = 30'000;
+
+// Throws the stream's pending error.
+bool runs_inline(device::StreamRef stream, double estimated_ns);
 
 // Arguments do not fit the kernel; becomes spyre_inductor.errors.LaunchError.
 struct LaunchMismatch : std::runtime_error {

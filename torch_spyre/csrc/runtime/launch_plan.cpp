@@ -179,7 +179,7 @@ std::vector<CallOutput> LaunchPlan::call(const std::vector<CallInput>& inputs) c
       bases[memory] = static_cast<char*>(workspace.address()) + resolved->workspace_offsets[memory];
   std::vector<void*> addresses = program_->addresses(*resolved, bases);
 
-  if (resolved->total_ns <= kInlineNs && may_run_inline(stream)) {
+  if (runs_inline(stream, resolved->total_ns)) {
     check(program_->run_inline(*resolved, addresses.data(), stream));
   } else if (!spec().steps.empty()) {
     auto work = std::make_unique<PlanWork>(program_, resolved, std::move(addresses));

@@ -9,7 +9,7 @@
 namespace spyre::runtime {
 namespace {
 
-// Below this a kernel is not worth waking the team for.
+// Below this a kernel is not worth the team.
 constexpr double kParallelNs = 15'000;
 
 std::vector<std::int32_t> slots_of(const StepSpec& step) {
@@ -188,12 +188,12 @@ void LaunchPlan::Program::resolve_costs(Resolved& out) const {
     double ns = 0;
     if (const auto* kernel = std::get_if<KernelCall>(&step)) {
       ns = kernel_ns(*kernel, out);
-      if (!in_kernels) out.parallel.push_back(false);
+      if (!in_kernels) out.shared.push_back(false);
       in_kernels = true;
-      if (ns > kParallelNs) out.parallel.back() = true;
+      if (ns > kParallelNs) out.shared.back() = true;
     } else if (const auto* call = std::get_if<std::shared_ptr<const ExternCall>>(&step)) {
-      ns = (*call)->estimate_ns(out.layouts);
-      out.parallel.push_back(true);
+      ns = 2 * (*call)->estimate_ns(out.layouts);  // on the caller it has one thread, never shared
+      out.shared.push_back(true);
       in_kernels = false;
     }
     out.total_ns += ns;
@@ -223,14 +223,14 @@ void LaunchPlan::Program::point_to(const AdoptedResult& result, const Resolved& 
 }
 
 device::Status LaunchPlan::Program::run(const Resolved& resolved, void* const* given,
-                                        bool parallel) const {
+                                        bool shared) const {
   std::vector<AdoptedResult> adopted;  // alive until the last step has run
   std::vector<void*> changed;          // the call may run again: a captured graph replays it
   if (!adoptable_slots_.empty())
     changed.assign(given, given + spec_.slots.size() + kernel_workspaces_.size());
   void* const* addresses = changed.empty() ? given : changed.data();
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const bool team = parallel && resolved.parallel[i];
+    const bool team = shared && resolved.shared[i];
     const Segment& segment = team ? segments_[i] : serial_segments_[i];
     if (const auto* steps = std::get_if<0>(&segment)) {
       device::Status status = device::run_steps(*steps, addresses, resolved.sizes.data(), team);

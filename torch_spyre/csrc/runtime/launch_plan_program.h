@@ -21,7 +21,7 @@ struct LaunchPlan::Resolved {
                                                 // where the operator put it, else -1
   std::int64_t workspace_bytes = 0;
   double total_ns = 0;
-  std::vector<bool> parallel;  // per segment: worth the team
+  std::vector<bool> shared;  // per segment: worth the team
 };
 
 // Immutable; shared by the plan and its queued calls.
@@ -41,7 +41,7 @@ class LaunchPlan::Program {
   // Address per slot, then per kernel workspace.
   std::vector<void*> addresses(const Resolved& resolved, const std::vector<char*>& bases) const;
 
-  device::Status run(const Resolved& resolved, void* const* given, bool parallel) const;
+  device::Status run(const Resolved& resolved, void* const* given, bool shared) const;
   // The same on the calling thread, reported to the profiler.
   device::Status run_inline(const Resolved& resolved, void* const* addresses,
                             device::StreamRef stream) const;

@@ -17,7 +17,7 @@ void register_runtime() {
   register_graph();
   register_activity_profiler();
   register_profiler_stubs();
-  // ATen sizes a thread's teams at its first parallel operator; plans must find the same size.
+  // ATen sizes a thread's teams at its first parallel operator, which may not be the first work.
   device::set_engine_start_hook([] { (void)at::get_num_threads(); });
 }
 
