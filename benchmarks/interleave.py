@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 SLOT_MICROSECONDS = 8_000.0
 MAX_CALLS = 400
+KERNEL_ROUNDS = 3
 
 
 class PeerProcess:
@@ -48,7 +49,13 @@ class PeerProcess:
         return json.loads(line)
 
     def time(self, name: str, calls: int) -> float:
+        """Microseconds per call, end to end."""
         self.send(time=name, calls=calls)
+        return self.receive()["us"]
+
+    def kernel_time(self, name: str) -> float:
+        """Microseconds per call in the kernels alone."""
+        self.send(kernel=name)
         return self.receive()["us"]
 
 
@@ -61,6 +68,7 @@ class Ratio:
     median: float
     low: float  # lower quartile over the rounds
     high: float
+    kernel: float  # the same for the kernels alone, median
 
 
 def compare(name: str, ours: PeerProcess, peer: PeerProcess, rounds: int) -> Ratio:
@@ -72,6 +80,9 @@ def compare(name: str, ours: PeerProcess, peer: PeerProcess, rounds: int) -> Rat
         times = {p: p.time(name, calls[p]) for p in order}
         pairs.append((times[ours], times[peer]))
     ratios = [theirs / own for own, theirs in pairs]
+    kernel = [
+        peer.kernel_time(name) / ours.kernel_time(name) for _ in range(KERNEL_ROUNDS)
+    ]
     low, median, high = statistics.quantiles(ratios, n=4)
     return Ratio(
         min(own for own, _ in pairs),
@@ -79,6 +90,7 @@ def compare(name: str, ours: PeerProcess, peer: PeerProcess, rounds: int) -> Rat
         median,
         low,
         high,
+        statistics.median(kernel),
     )
 
 

@@ -4,11 +4,13 @@ Two thread teams in one process slow each other down, so peers do not share one.
 request per line, answers one JSON line:
     {"prepare": case name}           -> {"error": text or null, "compile_s": seconds}
     {"time": case name, "calls": n}  -> {"us": microseconds per call, end to end}
+    {"kernel": case name}            -> {"us": microseconds per call, in its kernels only}
 """
 
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -16,7 +18,11 @@ from collections.abc import Callable
 import torch
 
 from benchmarks.cases import Case, all_cases
+from benchmarks.kernel_time import inductor, spyre
 
+# The other peer's OpenMP workers spin for about 8 ms after their last region; they must be asleep.
+QUIET_SECONDS = 0.015
+WARM_UP_SECONDS = 0.003
 WARM_UP_CALLS = 3
 
 
@@ -40,21 +46,35 @@ class Peer:
         result = compiled(*moved)
         self.synchronize()
         seconds = time.perf_counter() - start
-        check_equal(case, inputs, result.cpu())
         self.runs[case.name] = lambda: compiled(*moved)
+        check_equal(case, inputs, result.cpu())
         return seconds
 
     def time(self, name: str, calls: int) -> float:
         """Microseconds per call, the wait for the last result included."""
         run = self.runs[name]
-        for _ in range(WARM_UP_CALLS):
-            run()
-        self.synchronize()
+        self.warm_up(run)
         start = time.perf_counter()
         for _ in range(calls):
             run()
         self.synchronize()
         return (time.perf_counter() - start) * 1e6 / calls
+
+    def kernel_time(self, name: str) -> float:
+        """Median microseconds per call that the case's kernels take on both threads."""
+        run = self.runs[name]
+        self.warm_up(run)
+        times = (spyre if self.device == "spyre" else inductor)(run)
+        return statistics.median(times)
+
+    def warm_up(self, run: Callable[[], torch.Tensor]) -> None:
+        time.sleep(QUIET_SECONDS)
+        until = time.perf_counter() + WARM_UP_SECONDS
+        calls = 0
+        while calls < WARM_UP_CALLS or time.perf_counter() < until:
+            run()
+            self.synchronize()
+            calls += 1
 
     def synchronize(self) -> None:
         if self.device == "spyre":
@@ -79,6 +99,8 @@ def serve(peer: Peer) -> None:
                 reply["compile_s"] = peer.prepare(cases[request["prepare"]])
             except Exception as error:
                 reply["error"] = f"{type(error).__name__}: {error}"
+        elif "kernel" in request:
+            reply = {"us": peer.kernel_time(request["kernel"])}
         else:
             reply = {"us": peer.time(request["time"], request["calls"])}
         print(json.dumps(reply), file=replies, flush=True)

@@ -11,6 +11,7 @@
 #include "device/stream.h"
 #include "runtime/current.h"
 #include "runtime/exception.h"
+#include "runtime/stream.h"
 
 namespace spyre::runtime {
 namespace {
@@ -67,7 +68,7 @@ std::string describe(const at::TensorBase& tensor) {
 bool runs_inline(device::StreamRef stream, double estimated_ns) {
   if (estimated_ns > kInlineAsleepNs) return false;
   if (estimated_ns > kInlineNs && device::engine_is_attentive(stream.device)) return false;
-  return may_run_inline(stream);
+  return runtime::may_run_inline(stream);
 }
 
 Workspace::Workspace(device::StreamRef stream, std::int64_t bytes) : device_(stream.device) {

@@ -1,0 +1,53 @@
+"""Times the kernels of a compiled callable alone, without Dynamo, guards, allocation and launch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+CALLS = 30
+
+
+def spyre(run: Callable[[], torch.Tensor]) -> list[float]:
+    """Microseconds of each call's device work, as the profiler's device rows say."""
+    with profile(activities=[ProfilerActivity.PrivateUse1]) as profiled:
+        for _ in range(CALLS):
+            run()
+            torch.spyre.synchronize()
+    rows = [row for row in profiled.events() if row.device_type.name == "PrivateUse1"]
+    return [row.time_range.elapsed_us() for row in rows]
+
+
+def inductor(run: Callable[[], torch.Tensor]) -> list[float]:
+    """Microseconds that each call spends in the C++ functions of Inductor's CPU backend."""
+    from torch._inductor.codecache import PyCodeCache
+
+    spent: list[float] = []
+
+    def timed(kernel: Callable[..., None]) -> Callable[..., None]:
+        def wrapper(*arguments: object) -> None:
+            start = time.perf_counter()
+            kernel(*arguments)
+            spent[-1] += (time.perf_counter() - start) * 1e6
+
+        return wrapper
+
+    originals = [
+        (module, name, kernel)
+        for module in PyCodeCache.modules
+        for name, kernel in vars(module).items()
+        if name.startswith("cpp_fused") and callable(kernel)
+    ]
+    for module, name, kernel in originals:
+        setattr(module, name, timed(kernel))
+    try:
+        for _ in range(CALLS):
+            spent.append(0.0)
+            run()
+    finally:
+        for module, name, kernel in originals:
+            setattr(module, name, kernel)
+    return spent
