@@ -23,7 +23,7 @@ _CUDA_LIBRARY = (
 )
 REASONS = {
     "DeferredCudaCallError": "no call is deferred: seeds are set at once",
-    "GreenContext": "the executor's threads are one team; a part of a card cannot be set aside",
+    "GreenContext": "all cores of a card share one team of threads; a part of it cannot be set aside",
     "check_error": "no call returns a status code: errors are raised as torch.AcceleratorError",
     "cudaStatus": _CUDA_LIBRARY,
     "cudart": _CUDA_LIBRARY,

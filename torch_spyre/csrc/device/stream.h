@@ -2,11 +2,11 @@
 //
 // Thread safety: every function may be called from any thread. After a fork the child must not call
 // any of these; they return kForked.
-// Note [Inline execution]: waking a thread costs 5-90 us, so work of about 30 us or less may run on
-// the calling thread while its stream is idle: see may_run_inline().
-// Note [Calls from an engine thread]: work that runs may call back. For its own stream it is the
-// work before it that counts: may_run_inline() says yes, synchronize() returns at once. Waiting
-// there for anything else that is pending would deadlock and returns kInvalidArgument.
+// Note [Inline execution]: waking a thread costs 5-90 us, so small work may run on the calling
+// thread while its stream is idle: see may_run_inline() and engine_is_attentive(). Note [Calls from
+// an engine thread]: work that runs may call back. For its own stream it is the work before it that
+// counts: may_run_inline() says yes, synchronize() returns at once. Waiting there for anything else
+// that is pending would deadlock and returns kInvalidArgument.
 #pragma once
 #include <cstdint>
 #include <memory>
