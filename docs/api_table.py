@@ -23,7 +23,7 @@ _CUDA_LIBRARY = (
 )
 REASONS = {
     "DeferredCudaCallError": "no call is deferred: seeds are set at once",
-    "GreenContext": "all cores of a card share one team of threads; a part of it cannot be set aside",
+    "GreenContext": "a card's cores share one team of threads; no part of it can be set aside",
     "check_error": "no call returns a status code: errors are raised as torch.AcceleratorError",
     "cudaStatus": _CUDA_LIBRARY,
     "cudart": _CUDA_LIBRARY,
