@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import statistics
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SLOT_MICROSECONDS = 8_000.0
-MAX_CALLS = 400
+SLOT_MICROSECONDS = 20_000.0
+MAX_CALLS = 1000
+PROBE_CALLS = 10
 KERNEL_ROUNDS = 3
 
 
@@ -28,7 +30,13 @@ class PeerProcess:
     def __enter__(self) -> PeerProcess:
         command = [sys.executable, "-m", "benchmarks.worker", self.target]
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+        self._process = subprocess.Popen(
+            command,
+            stdin=pipe,
+            stdout=pipe,
+            text=True,
+            env={**os.environ, "KINETO_LOG_LEVEL": "99"},  # two lines per profile else
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -73,7 +81,7 @@ class Ratio:
 
 def compare(name: str, ours: PeerProcess, peer: PeerProcess, rounds: int) -> Ratio:
     """Times one prepared case in `rounds` turns of both."""
-    calls = {p: _calls_per_slot(p.time(name, 1)) for p in (ours, peer)}
+    calls = {p: _calls_per_slot(p.time(name, PROBE_CALLS)) for p in (ours, peer)}
     pairs = []
     for index in range(rounds):
         order = (ours, peer) if index % 2 == 0 else (peer, ours)

@@ -10,7 +10,6 @@ request per line, answers one JSON line:
 from __future__ import annotations
 
 import json
-import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -18,12 +17,12 @@ from collections.abc import Callable
 import torch
 
 from benchmarks.cases import Case, all_cases
-from benchmarks.kernel_time import inductor, spyre
+from benchmarks.kernel_time import CALLS, inductor, spyre
 
 # The other peer's OpenMP workers spin for about 8 ms after their last region; they must be asleep.
 QUIET_SECONDS = 0.015
-WARM_UP_SECONDS = 0.003
-WARM_UP_CALLS = 3
+WARM_UP_SECONDS = 0.01
+WARM_UP_CALLS = 4
 
 
 class Peer:
@@ -61,11 +60,11 @@ class Peer:
         return (time.perf_counter() - start) * 1e6 / calls
 
     def kernel_time(self, name: str) -> float:
-        """Median microseconds per call that the case's kernels take on both threads."""
+        """Microseconds per call that the case's kernels take on both threads, mean."""
         run = self.runs[name]
         self.warm_up(run)
         times = (spyre if self.device == "spyre" else inductor)(run)
-        return statistics.median(times)
+        return sum(times) / CALLS
 
     def warm_up(self, run: Callable[[], torch.Tensor]) -> None:
         time.sleep(QUIET_SECONDS)
@@ -73,8 +72,10 @@ class Peer:
         calls = 0
         while calls < WARM_UP_CALLS or time.perf_counter() < until:
             run()
-            self.synchronize()
             calls += 1
+            if calls % WARM_UP_CALLS == 0:
+                self.synchronize()
+        self.synchronize()
 
     def synchronize(self) -> None:
         if self.device == "spyre":

@@ -43,6 +43,8 @@ def spyre_backend(
 
     register()
     inductor_options, own_options = resolve_options(mode, options)
+    # Between operators 16-bit values round as in eager mode, unless the caller says otherwise.
+    inductor_options.setdefault("emulate_precision_casts", True)
     inner = functools.partial(compile_inner, own_options=own_options)
     # AOTAutogradCache must not serve what backend="inductor" made of the same CPU graph.
     on_spyre = any(isinstance(x, torch.Tensor) and x.is_spyre for x in example_inputs)
