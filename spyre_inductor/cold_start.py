@@ -116,6 +116,8 @@ class DeferredTemplate:
         self._parse = functools.cache(lambda: environment.from_string(source))
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # copy and pickle ask before there is a `_parse`
+            raise AttributeError(name)
         return getattr(self._parse(), name)
 
 
@@ -135,6 +137,8 @@ def start_source_hash() -> subprocess.Popen[bytes] | None:
         codecache._TORCH_PATH,
         tuple(path for path in extra if os.path.exists(path)),
     )
+    if not sys.executable:  # torch in a program that is no interpreter
+        return None
     try:
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _HASH_PROGRAM],
@@ -142,12 +146,13 @@ def start_source_hash() -> subprocess.Popen[bytes] | None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        assert process.stdin is not None
+    except OSError:
+        return None
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):  # it ended already: finish_source_hash sees that
         process.stdin.write(marshal.dumps(arguments))
         process.stdin.close()
-        process.stdin = None
-    except (OSError, ValueError):
-        return None
+    process.stdin = None
     return process
 
 
