@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from tests.conformance.exceptions import is_expected
 from tests.conformance.workers import Outcome
 
 TITLES = {
@@ -66,7 +67,7 @@ def write_report(
     lines = [
         "# Eager conformance",
         "",
-        f"Written by `python -m tests.conformance.sweep --report {path.name}` with torch "
+        f"Written by `python -m tests.conformance.sweep --report docs/{path.name}` with torch "
         f"{torch.__version__}; do not edit.",
         f"At most {samples} samples of an entry in each mode, evenly spread over torch's own.",
         "",
@@ -92,4 +93,11 @@ def write_report(
         lines += ["None.", ""]
     for pattern, reason in exceptions.items():
         lines.append(f"- `{pattern.replace(chr(92), '')}`: {reason}.")
+    lines += ["", "## Open differences", ""]
+    lines += [
+        f"- `{key} {mode}`"
+        for key, outcome in sorted(results.items())
+        for mode, text in outcome.items()
+        if kind_of(text) == "failed" and not is_expected(key, mode)
+    ] or ["None."]
     path.write_text("\n".join(lines).rstrip() + "\n")
