@@ -32,9 +32,7 @@ REASONS = {
     "has_half": _CUDA_LIBRARY,
     "has_magma": _CUDA_LIBRARY,
     "jiterator": "takes CUDA C++ source; a fused elementwise kernel comes from torch.compile",
-    "utilization": "not counted; use torch.profiler",
-    "memory_usage": "not counted; use torch.profiler",
-    "tunable": "nothing is tuned at run time",
+    "tunable": "eager products have one implementation, the host's BLAS: nothing to choose between",
 }
 
 
@@ -60,7 +58,20 @@ def table() -> str:
         f"Written by `python docs/api_table.py`; torch {torch.__version__.split('+')[0]}. "
         f"{present} of {total} names exist; argument forms and return types are CUDA's.\n\n"
     )
-    return head + "\n".join(rows) + "\n"
+    return head + "\n".join(rows) + "\n\n" + own_names()
+
+
+def own_names() -> str:
+    """The second table: public names of torch.spyre that torch.cuda has not, with what they do."""
+    rows = ["## Only in torch.spyre", "", "| name | what it is |", "|---|---|"]
+    known = {*torch.cuda.__all__, *RENAMED.values()}
+    for name, value in sorted(vars(torch.spyre).items()):
+        module = getattr(value, "__module__", None) or ""
+        if name.startswith("_") or name in known or hasattr(torch.cuda, name):
+            continue
+        if module.startswith("torch_spyre") and value.__doc__:
+            rows.append(f"| `{name}` | {value.__doc__.splitlines()[0]} |")
+    return "\n".join(rows) + "\n"
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import torch
 from torch import OutOfMemoryError  # noqa: F401
 
 from torch_spyre import (  # noqa: F401
+    _compile_hook,
     _memory_viz,
     amp,
     graphs,
@@ -19,12 +20,12 @@ from torch_spyre import (  # noqa: F401
     random,
     streams,
 )
-from torch_spyre._compile_hook import INDUCTOR_ATTRIBUTES, register_compiler
 from torch_spyre.devices import *  # noqa: F403
 from torch_spyre.devices import (  # noqa: F401
     _exchange_device,
     _get_device_index,
     _is_in_bad_fork,
+    _lazy_call,
     _lazy_init,
     _maybe_exchange_device,
 )
@@ -56,6 +57,6 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in INDUCTOR_ATTRIBUTES:
-        register_compiler()
+    if name in _compile_hook.INDUCTOR_ATTRIBUTES:
+        _compile_hook.register_compiler()
     raise AttributeError(f"module 'torch.spyre' has no attribute {name!r}")

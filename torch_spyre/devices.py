@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +38,8 @@ __all__ = [
 ]
 
 Device = torch.device | str | int | None
+
+EXIT_GRACE_S = 5.0
 
 
 def _get_device_index(
@@ -103,6 +107,11 @@ def init() -> None:
 _lazy_init = init
 
 
+def _lazy_call(callable: Callable[[], Any], **kwargs: Any) -> None:
+    """Calls at once: nothing needs the device to be initialised before."""
+    callable()
+
+
 def _is_in_bad_fork() -> bool:
     return _C.in_bad_fork()
 
@@ -113,7 +122,9 @@ def device_count() -> int:
 
 
 def current_device() -> int:
-    """Index of this thread's current card."""
+    """Index of this thread's current card. Raises RuntimeError when there is none."""
+    if _C.device_count() == 0:
+        _C.initialize()  # raises
     return _C.current_device()
 
 
@@ -161,14 +172,19 @@ class device_of(device):
 
 
 def drain_at_exit() -> None:
-    """Waits for every card before Python is torn down.
+    """Lets queued work finish before Python is torn down, for at most EXIT_GRACE_S.
 
     Queued work may own memory whose deleter needs the interpreter; an engine thread that asks for
     it during finalization would end the process. An error nobody asked for yet is raised here, so
-    that Python prints it.
+    that Python prints it. Work that is left after the grace is abandoned, as on CUDA.
     """
     if not is_initialized() or _is_in_bad_fork():
         return
+    end = time.monotonic() + EXIT_GRACE_S
+    while any(map(_C.queued_work, range(device_count()))):
+        if time.monotonic() > end:
+            return
+        time.sleep(0.001)
     errors = []
     for index in range(device_count()):
         try:
@@ -188,16 +204,22 @@ def can_device_access_peer(device: Device, peer_device: Device) -> bool:
     """True between two different cards: all live in this process's memory."""
     first = _get_device_index(device, optional=True)
     second = _get_device_index(peer_device)
-    for index in (first, second):
-        _C.device_properties(index)  # raises for an invalid index
+    for what, index in (("device", first), ("peer device", second)):
+        if not 0 <= index < device_count():
+            raise AssertionError(f"Invalid {what} id {index}: {_count_text()}")
     return first != second
 
 
+def _count_text() -> str:
+    return f"there are {device_count()} Spyre devices"
+
+
 def get_device_properties(device: Device = None) -> SpyreDeviceProperties:
-    """Name, memory, cores, scratchpad of a card."""
-    return SpyreDeviceProperties(
-        **_C.device_properties(_get_device_index(device, optional=True))
-    )
+    """Name, memory, cores, scratchpad of a card. AssertionError when there is none, as for CUDA."""
+    index = _get_device_index(device, optional=True)
+    if not 0 <= index < device_count():
+        raise AssertionError(f"Invalid device id {index}: {_count_text()}")
+    return SpyreDeviceProperties(**_C.device_properties(index))
 
 
 def get_device_name(device: Device = None) -> str:
@@ -213,6 +235,8 @@ def get_device_capability(device: Device = None) -> tuple[int, int]:
 
 def get_arch_list() -> list[str]:
     """Core generations that kernels are built for."""
+    if not is_available():
+        return []
     return [f"spyre{major}{minor}" for major, minor in {get_device_capability(0)}]
 
 

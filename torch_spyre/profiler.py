@@ -5,6 +5,7 @@ For everything else use torch.profiler.profile(activities=[CPU, SPYRE]) itself.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -33,6 +34,14 @@ def start() -> None:
     )
     recording.start()
     _running.append(recording)
+    # PyTorch ends in a segmentation fault when the process exits with a profiler running.
+    atexit.unregister(_stop_at_exit)
+    atexit.register(_stop_at_exit)
+
+
+def _stop_at_exit() -> None:
+    if _running:
+        stop()
 
 
 def stop() -> torch.profiler.profile:

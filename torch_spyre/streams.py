@@ -139,11 +139,15 @@ class Event(torch.Event):
             RuntimeError: the process that made the handle has ended or dropped the event.
         """
         _get_device_index(device, optional=True)
-        process_id, descriptor, segment, nbytes = handle.decode().split(":")
+        try:
+            process_id, descriptor, segment, nbytes = handle.decode().split(":")
+            parts = (int(process_id), int(descriptor), segment, int(nbytes))
+        except (AttributeError, ValueError) as error:
+            raise ValueError(
+                f"expected a handle of Event.ipc_handle(), got {handle!r}"
+            ) from error
         event = cls()
-        event._shared = _C.SharedEvent(
-            int(process_id), int(descriptor), segment, int(nbytes)
-        )
+        event._shared = _C.SharedEvent(*parts)
         return event
 
     def ipc_handle(self) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from tests.runtime.test_registration import run_python
 from torch_spyre import _C
 
 CARDS = torch.spyre.device_count()
@@ -44,12 +45,15 @@ def test_card_that_does_not_exist(use) -> None:
     "use",
     [
         lambda: torch.spyre.get_device_properties(CARDS),
+        lambda: torch.spyre.get_device_properties(-1),
+        lambda: torch.spyre.can_device_access_peer(0, CARDS),
+        lambda: torch.spyre.can_device_access_peer(CARDS, 0),
         lambda: torch.spyre.get_device_name(CARDS),
         lambda: torch.spyre.get_device_capability(CARDS),
     ],
 )
 def test_properties_of_a_card_that_does_not_exist(use) -> None:
-    with pytest.raises((AssertionError, RuntimeError), match=r"(?i)invalid device"):
+    with pytest.raises(AssertionError, match=r"Invalid (peer )?device id"):
         use()
 
 
@@ -182,6 +186,61 @@ def test_capture_inside_a_capture_and_replay_without_one() -> None:
         torch.spyre.graph(torch.spyre.SpyreGraph()),
     ):
         torch.ones(2, device="spyre").add_(1)
+
+
+def test_capture_misuse_raises_cudas_way() -> None:
+    graph, stream = torch.spyre.SpyreGraph(), torch.spyre.Stream()
+    with pytest.raises(RuntimeError, match="without a matching capture_begin"):
+        graph.capture_end()
+    with pytest.raises(RuntimeError, match="non-default stream"):
+        graph.capture_begin()
+    with pytest.raises(RuntimeError, match="without a preceding successful capture"):
+        graph.pool()
+    with torch.spyre.stream(stream):
+        graph.capture_begin()
+        try:
+            with pytest.raises(RuntimeError, match="already owns a captured graph"):
+                graph.capture_begin()
+            for forbidden in (
+                stream.query,
+                stream.synchronize,
+                torch.spyre.synchronize,
+                lambda: torch.ones(2, device="spyre").cpu(),
+            ):
+                with pytest.raises(torch.AcceleratorError, match="stream is capturing"):
+                    forbidden()
+            with pytest.raises(RuntimeError, match="during stream capture only if"):
+                torch.spyre.manual_seed(torch.spyre.initial_seed() + 1)
+            torch.spyre.manual_seed(torch.spyre.initial_seed())
+        finally:
+            graph.capture_end()
+
+
+def test_event_of_another_device_and_wrong_handles() -> None:
+    with pytest.raises(RuntimeError, match="does not match recording stream's device"):
+        torch.spyre.Event().record(torch.Stream("cpu"))
+    with pytest.raises(RuntimeError, match="doesn't support events"):
+        torch.spyre.current_stream().wait_stream(torch.Stream("cpu"))
+    with pytest.raises(TypeError, match=r"expected a torch\.Event"):
+        torch.spyre.Event(enable_timing=True).elapsed_time(3)
+    for handle in (b"abc", b"1:2:3:x", 7):
+        with pytest.raises(ValueError, match="expected a handle"):
+            torch.spyre.Event.from_ipc_handle(0, handle)
+
+
+def test_without_cards_every_use_says_so() -> None:
+    result = run_python(
+        "import torch\n"
+        "assert not torch.spyre.is_available() and torch.spyre.get_arch_list() == []\n"
+        "torch.manual_seed(0)\n"
+        "for use in (lambda: torch.ones(2).pin_memory(), torch.spyre.current_device,\n"
+        "            lambda: torch.empty(2, device='spyre'), torch.spyre.Stream):\n"
+        "    try: use()\n"
+        "    except RuntimeError as error: assert 'No Spyre devices' in str(error), error\n"
+        "    else: raise SystemExit('nothing was raised')\n",
+        SPYRE_VISIBLE_DEVICES="",
+    )
+    assert result.returncode == 0, result.stderr
 
 
 def test_generator_of_another_device() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 import torch
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
+
+from torch_spyre import _C
 
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
 LARGE = 512  # a product of this size is queued, not run inline
@@ -286,3 +289,56 @@ def test_graph_replay_shows_its_kernels_once(tmp_path: Path) -> None:
     kernels = rows(trace_events(profiled, tmp_path), "kernel")
     assert [row["name"] for row in kernels] == ["aten::add.out"]
     assert kernels[0]["args"]["engine"] == "compute"
+
+
+def compiled_rows(rows_of: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows(rows_of, "kernel") if "graph" in row["args"]]
+
+
+@pytest.mark.parametrize("size", [8, 512], ids=["inline", "queued"])
+def test_a_compiled_graph_is_one_row_per_kernel(tmp_path: Path, size: int) -> None:
+    """A softmax, an extern product and a second kernel; rows of one stream do not overlap."""
+    w = torch.rand(size, size, device="spyre")
+    graph = torch.compile(lambda x: (x.softmax(-1) @ w).relu().sum(-1), backend="spyre")
+    x = torch.rand(size, size, device="spyre")
+    graph(x)
+    torch.spyre.synchronize()
+    with profile(activities=BOTH) as profiled:
+        graph(x)
+        torch.spyre.synchronize()
+    parts = sorted(
+        compiled_rows(trace_events(profiled, tmp_path)), key=lambda row: row["ts"]
+    )
+    names = [row["name"] for row in parts]
+    assert len(names) == len(set(names)) == 3 and "aten::mm" in names[1]
+    assert len({row["args"]["graph"] for row in parts}) == 1
+    assert len({row["args"]["correlation"] for row in parts}) == 1
+    for before, after in itertools.pairwise(parts):
+        assert before["ts"] + before["dur"] <= after["ts"] + 1e-3
+
+
+def test_threads_that_share_a_kernel_have_lanes(tmp_path: Path) -> None:
+    graph = torch.compile(lambda x: torch.sin(x) * 2, backend="spyre")
+    x = torch.rand(1 << 22, device="spyre")
+    graph(x)
+    torch.spyre.synchronize()
+    with profile(activities=BOTH) as profiled:
+        graph(x)
+        torch.spyre.synchronize()
+    events = trace_events(profiled, tmp_path)
+    (kernel,) = compiled_rows(events)
+    pieces = [
+        row
+        for row in rows(events, "gpu_user_annotation")
+        if row["name"] == "virtual cores"
+    ]
+    if _C.team_size() > 1:
+        cores = sorted(
+            (p["args"]["first core"], p["args"]["last core"]) for p in pieces
+        )
+        assert cores[0][0] == 0 and cores[-1][1] == 31
+        assert all(a[1] + 1 == b[0] for a, b in itertools.pairwise(cores))
+    assert all(piece["args"]["kernel"] == kernel["name"] for piece in pieces)
+    assert all(piece["tid"] != kernel["tid"] for piece in pieces)
+    table = {row.key: row for row in profiled.key_averages()}
+    assert table[kernel["name"]].count == 1

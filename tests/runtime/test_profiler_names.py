@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from tests.runtime.test_registration import run_python
+
 spyre = torch.spyre
 
 
@@ -18,6 +20,13 @@ def test_start_and_stop_give_a_profile() -> None:
     assert "aten::mul" in rows
     with pytest.raises(RuntimeError, match="not running"):
         spyre.profiler.stop()
+
+
+def test_exit_while_recording() -> None:
+    result = run_python(
+        "import torch; torch.spyre.profiler.start(); torch.ones(2, device='spyre') + 1"
+    )
+    assert result.returncode == 0, result.stderr
 
 
 def test_nvtx_ranges_land_in_the_profile() -> None:

@@ -65,3 +65,29 @@ def test_processes_of_a_card() -> None:
     assert f"process {os.getpid():>10d} uses" in spyre.list_gpu_processes()
     assert spyre.list_gpu_processes("spyre:0").startswith("Spyre:0\n")
     del x
+
+
+def test_utilization_is_the_engines_share_of_the_period() -> None:
+    spyre.synchronize()
+    sensors._readings.clear()
+    assert spyre.utilization() == 0 and spyre.memory_usage("spyre:1") == 0
+    sensors._readings.clear()
+    x = torch.ones(1200, 1200, device="spyre")
+    while sensors._C.queued_work(0) < 30:
+        x @ x
+    percent = spyre.utilization()
+    assert sensors._C.queued_work(0) > 0  # the card had work during the whole period
+    assert percent >= 50
+    spyre.synchronize()
+
+
+def test_readings_of_the_same_period_do_not_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    period = 300_000_000
+    monkeypatch.setitem(sensors._readings, 0, (0, (0, 0)))
+    monkeypatch.setattr(sensors.time, "monotonic_ns", lambda: period)
+    monkeypatch.setattr(
+        sensors._C, "engine_busy_ns", lambda index: (period // 2, period // 10)
+    )
+    assert sensors._load(0) == (50, 10)

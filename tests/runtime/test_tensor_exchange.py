@@ -25,6 +25,25 @@ def test_dlpack_shares_memory_both_ways() -> None:
     assert x[0, 0].item() == 1
 
 
+def test_dlpack_makes_the_consumers_stream_wait() -> None:
+    consumer = torch.spyre.Stream()
+    x = torch.ones(700, 700, device="spyre")
+    for _ in range(5):
+        x = (x @ x) * 1e-3  # queued on the current stream
+    expected = x.clone()
+    x.__dlpack__(stream=consumer.spyre_stream)
+    with torch.spyre.stream(consumer):
+        seen = x.clone()
+    consumer.synchronize()
+    assert torch.equal(seen, expected)
+    x.__dlpack__(stream=-1)
+    x.__dlpack__(stream=None)
+    with pytest.raises(ValueError, match="no stream with the handle"):
+        x.__dlpack__(stream=1 << 40)
+    with pytest.raises(TypeError, match="stream must be"):
+        x.__dlpack__(stream="0")
+
+
 @pytest.mark.parametrize("location", [None, "cpu", "spyre:1", {"spyre:0": "spyre:1"}])
 def test_load_puts_tensors_where_asked(location: object) -> None:
     x = torch.arange(4.0, device="spyre:0")

@@ -41,6 +41,10 @@ CopyWork make_copy(const at::Tensor& self, const at::Tensor& source) {
   return {host_side(self), host_side(source)};
 }
 
+const char* host_copy_name(bool to_card) {
+  return to_card ? "copy host to card" : "copy card to host";
+}
+
 bool is_small(const at::Tensor& self) {
   return self.numel() * static_cast<std::int64_t>(self.itemsize()) <= kInlineBytes;
 }
@@ -51,7 +55,7 @@ void run_single_threaded(CopyWork& work) {
 }
 
 // The commonest copy: the same bytes in the same order. Not under a profiler, which wants a report.
-bool copy_bytes_now(const at::Tensor& self, const at::Tensor& source) {
+bool copy_bytes_now(const at::Tensor& self, const at::Tensor& source, bool non_blocking) {
   if (device::activity_enabled() || !is_small(self) || self.scalar_type() != source.scalar_type() ||
       self.sizes() != source.sizes() || !self.is_contiguous() || !source.is_contiguous() ||
       self.is_conj() != source.is_conj() || self.is_neg() != source.is_neg()) {
@@ -63,6 +67,9 @@ bool copy_bytes_now(const at::Tensor& self, const at::Tensor& source) {
       return false;
     }
   }
+  if (!non_blocking && is_spyre(self) != is_spyre(source)) {
+    runtime::note_implicit_wait(host_copy_name(is_spyre(self)));
+  }
   std::memmove(self.mutable_data_ptr(), source.const_data_ptr(),
                static_cast<std::size_t>(self.numel()) * self.itemsize());
   return true;
@@ -73,7 +80,7 @@ void copy_host_device(const at::Tensor& self, const at::Tensor& source, bool non
   const at::Tensor& card_side = to_card ? self : source;
   const at::Tensor& host_side = to_card ? source : self;
   const device::StreamRef stream = runtime::current_stream(card_side.device().index());
-  const char* name = to_card ? "copy host to card" : "copy card to host";
+  const char* name = host_copy_name(to_card);
   CopyWork work = make_copy(self, source);
   if (is_small(self) && runtime::may_run_inline(stream)) {
     if (!non_blocking) {
@@ -144,7 +151,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& source, bool non_blocking)
     at::assert_no_internal_overlap(self);
     at::assert_no_partial_overlap(self, source);
   }
-  if (copy_bytes_now(self, source)) {
+  if (copy_bytes_now(self, source, non_blocking)) {
     return self;
   }
   if (!is_spyre(self) || !is_spyre(source)) {

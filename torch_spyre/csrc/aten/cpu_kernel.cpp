@@ -382,6 +382,9 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
     }
     return;
   }
+  if (record.reads_data) {
+    runtime::note_implicit_wait(record.name.c_str());
+  }
   (small ? record.inlined : record.waited).fetch_add(1, std::memory_order_relaxed);
   run_and_wait(stream, record.name, small, [&] { call_cpu(op, key, &arguments); });
   if (record.mutates) {

@@ -113,6 +113,8 @@ OperatorRecord* make_record(const c10::OperatorHandle& op, bool structured_out) 
   const std::string& base = op.operator_name().name;
   record.random = is_random(schema) || op.hasTag(at::Tag::nondeterministic_seeded);
   record.pointwise = op.hasTag(at::Tag::pointwise);
+  record.reads_data =
+      op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output);
   record.takes_host_tensors = host_argument_names().contains(base);
   record.reads_requires_grad = base == "aten::_sparse_mm_reduce_impl";  // arg_out of amax, amin
   const bool foreach_in_place =

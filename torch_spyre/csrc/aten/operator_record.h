@@ -23,6 +23,7 @@ struct OperatorRecord {
   bool outputs_may_resize = false;  // queueable only once the shapes of out= were looked at
   bool pointwise = false;
   bool random = false;
+  bool reads_data = false;           // the shape of its result, or the result, is host knowledge
   bool takes_host_tensors = false;   // arguments that live on the host on every device
   bool reads_requires_grad = false;  // the kernel computes more for inputs that need gradients
   CostKind cost = CostKind::kOther;

@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "bindings/bindings.h"
+#include "device/card.h"
 #include "device/launch.h"
 #include "device/properties.h"
 #include "device/stream.h"
@@ -45,6 +46,18 @@ bool bind_device(PyObject* object) {
   module.def("synchronize_device", [](int index) {
     runtime::check_device_index(index);
     runtime::check(device::synchronize_device(index));
+  });
+  // Entries that wait in the card's queues; never waits itself.
+  module.def("queued_work", [](int index) {
+    const device::Card* card = device::find_card(index);
+    return card == nullptr ? 0 : card->queued.load(std::memory_order_acquire);
+  });
+  // Nanoseconds that the compute and the copy engine have worked since the process began.
+  module.def("engine_busy_ns", [](int index) {
+    runtime::check_device_index(index);
+    const auto& engines = device::find_card(index)->engines;
+    return py::make_tuple(engines[static_cast<int>(device::Engine::kCompute)].busy_until_now_ns(),
+                          engines[static_cast<int>(device::Engine::kDma)].busy_until_now_ns());
   });
   module.def("set_sync_debug_mode", [](int mode) {
     runtime::g_sync_debug_mode = static_cast<runtime::SyncDebugMode>(mode);

@@ -1,5 +1,7 @@
 // torch_spyre._C: registers the runtime with PyTorch, then the Python functions.
+#include <cxxabi.h>
 #include <pybind11/pybind11.h>
+#include <unistd.h>
 
 #include "aten/register.h"
 #include "bindings/bindings.h"
@@ -16,9 +18,18 @@ namespace {
 void* release_gil() {
   return Py_IsInitialized() && PyGILState_Check() ? PyEval_SaveThread() : nullptr;
 }
+// Python ends threads that ask for the GIL while it is torn down, by unwinding their stacks. That
+// would meet destructors, which may not throw, and abort the process: such a thread stays here.
 void acquire_gil(void* state) {
-  if (state != nullptr) {
+  if (state == nullptr) {
+    return;
+  }
+  try {
     PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  } catch (const abi::__forced_unwind&) {
+    for (;;) {
+      ::pause();
+    }
   }
 }
 

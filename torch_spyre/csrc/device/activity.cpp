@@ -1,7 +1,12 @@
 #include "activity.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <utility>
 
 namespace spyre::device {
 namespace {
@@ -9,6 +14,24 @@ namespace {
 std::atomic<ActivitySink> current_sink{nullptr};
 std::atomic<LaunchSink> current_launch_sink{nullptr};
 std::atomic<std::uint64_t> correlations{0};
+thread_local std::vector<ActivityPart> parts;
+
+// Parts overlap where the next kernel does not wait for the last threads of the one before; rows of
+// one stream must not, so that their times add up to that of the whole.
+void report_parts(const Activity& whole, ActivitySink sink) {
+  std::int64_t free_from_ns = whole.started_ns;
+  for (ActivityPart& part : parts) {
+    if (part.started_ns < whole.started_ns) continue;  // of work that nobody reported
+    Activity activity = whole;
+    activity.name = std::move(part.name);
+    activity.graph = whole.name;
+    activity.started_ns = std::min(std::max(part.started_ns, free_from_ns), part.finished_ns);
+    activity.finished_ns = free_from_ns = std::max(part.finished_ns, free_from_ns);
+    activity.pieces = std::move(part.pieces);
+    sink(activity);
+  }
+  parts.clear();
+}
 
 }  // namespace
 
@@ -38,7 +61,24 @@ void report_activity(const Activity& activity) {
     report_launch(
         {activity.correlation, activity.engine, true, activity.enqueued_ns, activity.finished_ns});
   }
-  if (ActivitySink sink = current_sink.load(std::memory_order_acquire)) sink(activity);
+  ActivitySink sink = current_sink.load(std::memory_order_acquire);
+  if (sink == nullptr) return;
+  const bool in_parts = std::any_of(parts.begin(), parts.end(), [&](const ActivityPart& part) {
+    return part.started_ns >= activity.started_ns;
+  });
+  if (in_parts) {
+    report_parts(activity, sink);
+  } else {
+    parts.clear();
+    sink(activity);
+  }
+}
+
+void add_activity_part(ActivityPart part) { parts.push_back(std::move(part)); }
+
+std::int32_t current_thread_id() {
+  thread_local const auto id = static_cast<std::int32_t>(::syscall(SYS_gettid));
+  return id;
 }
 
 void InlineActivity::report() const {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "activity.h"
 #include "spin.h"
 #include "stream_state.h"
 
@@ -25,6 +26,13 @@ struct EngineQueue {
   std::atomic<bool> sleeping{false};                            // written under the mutex
   Spinner idle_spin;
   std::atomic<bool> started{false};
+  std::atomic<std::int64_t> busy_ns{0};        // in all finished work
+  std::atomic<std::int64_t> busy_since_ns{0};  // start of the work that runs now; 0: none
+
+  std::int64_t busy_until_now_ns() const {
+    const std::int64_t since_ns = busy_since_ns.load(std::memory_order_relaxed);
+    return busy_ns.load(std::memory_order_relaxed) + (since_ns == 0 ? 0 : now_ns() - since_ns);
+  }
 };
 
 struct Card {

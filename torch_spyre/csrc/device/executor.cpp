@@ -137,7 +137,11 @@ void engine_main(Card& card, Engine engine) {
     lock.unlock();
 
     current = stream;
+    const std::int64_t started_ns = now_ns();
+    queue.busy_since_ns.store(started_ns, std::memory_order_relaxed);
     Status status = skip ? Status::ok() : run_item(*stream, item, engine);
+    queue.busy_ns.fetch_add(now_ns() - started_ns, std::memory_order_relaxed);
+    queue.busy_since_ns.store(0, std::memory_order_relaxed);
     item.work.reset();
     current = nullptr;
 

@@ -20,6 +20,7 @@ Status run_steps(const std::vector<KernelStep>& steps, void* const* buffers,
   thread_local PlanRun run;
   run.prepare(steps, buffers, scalars, 1);
   run.run_alone();
+  run.report(steps);
   return run.status(steps);
 }
 

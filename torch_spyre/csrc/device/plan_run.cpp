@@ -41,6 +41,9 @@ void PlanRun::prepare(const std::vector<KernelStep>& steps, void* const* buffers
   cores_.store(cores, std::memory_order_relaxed);
   failed_step_.store(-1, std::memory_order_relaxed);
   exception_.clear();
+  recorded_ = activity_enabled();
+  if (recorded_) [[unlikely]]
+    pieces_.assign(steps.size(), {});
   threads_ = threads;
   if (threads > 1) {
     mark_waits(steps);
@@ -61,8 +64,35 @@ void PlanRun::mark_waits(const std::vector<KernelStep>& steps) {
   }
 }
 
-// Nothing may leave: an exception in a thread of the team ends the process.
 void PlanRun::run_slice(const Step& step, int first, int last) {
+  if (!recorded_) [[likely]] {
+    call_cores(step, first, last);
+    return;
+  }
+  CorePiece piece{current_thread_id(), first, last, now_ns(), 0};
+  call_cores(step, first, last);
+  piece.finished_ns = now_ns();
+  std::lock_guard lock(pieces_mutex_);
+  pieces_[static_cast<std::size_t>(&step - steps_.data())].push_back(piece);
+}
+
+void PlanRun::report(const std::vector<KernelStep>& steps) {
+  if (!recorded_) return;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    std::vector<CorePiece>& pieces = pieces_[i];
+    if (pieces.empty()) continue;
+    ActivityPart part{steps[i].name, pieces[0].started_ns, pieces[0].finished_ns, {}};
+    for (const CorePiece& piece : pieces) {
+      part.started_ns = std::min(part.started_ns, piece.started_ns);
+      part.finished_ns = std::max(part.finished_ns, piece.finished_ns);
+    }
+    if (steps_[i].cores > 1 && threads_ > 1) part.pieces = std::move(pieces);
+    add_activity_part(std::move(part));
+  }
+}
+
+// Nothing may leave: an exception in a thread of the team ends the process.
+void PlanRun::call_cores(const Step& step, int first, int last) {
   const int index = static_cast<int>(&step - steps_.data());
   try {
     for (int core = first; core < last; ++core) step.entry(&step.args, core, step.cores);

@@ -7,9 +7,11 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "activity.h"
 #include "launch.h"
 #include "team_schedule.h"
 
@@ -34,6 +36,8 @@ class PlanRun {
   template <class F>
   bool help(int thread, F leave);
 
+  // After the run: tells the profiler, when it listens, what each step's threads did.
+  void report(const std::vector<KernelStep>& steps);
   // Of the first failure, after the run.
   Status status(const std::vector<KernelStep>& steps) const;
 
@@ -52,6 +56,7 @@ class PlanRun {
 
   void mark_waits(const std::vector<KernelStep>& steps);
   void run_slice(const Step& step, int first, int last);
+  void call_cores(const Step& step, int first, int last);
   bool failed() const { return failed_step_.load(std::memory_order_relaxed) >= 0; }
   bool claim_failure(int step) {
     int none = -1;
@@ -67,7 +72,10 @@ class PlanRun {
   std::atomic<std::uint64_t> cores_{0};
   TeamSchedule schedule_;
   std::atomic<int> failed_step_{-1};  // set once; then no more kernels are called
-  std::string exception_;             // written by the thread that set failed_step_
+  bool recorded_ = false;
+  std::mutex pieces_mutex_;
+  std::vector<std::vector<CorePiece>> pieces_;  // per step, while recorded
+  std::string exception_;                       // written by the thread that set failed_step_
 };
 
 template <class F>

@@ -150,6 +150,7 @@ Status run_with_team(const std::vector<KernelStep>& steps, void* const* buffers,
   run->plan.run_first(LateWake(team, *run));
   team.open_runs.fetch_sub(1);
   run->open.store(false);
+  run->plan.report(steps);
   Status status = run->plan.status(steps);
   run->owned.store(false, std::memory_order_release);
   return status;

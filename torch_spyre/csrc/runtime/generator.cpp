@@ -43,6 +43,11 @@ class GeneratorImpl final : public c10::GeneratorImpl {
   }
 
   void set_current_seed(std::uint64_t seed) override {
+    // Captured work draws from this generator at each replay: it has no seed of its own to set.
+    TORCH_CHECK(seed == position_.seed() || !is_initialized() ||
+                    !device::is_capturing(current_stream(device().index())),
+                "set_current_seed can be called during stream capture only if the new seed is the "
+                "same as the original seed");
     std::lock_guard draws(draws_mutex_);
     leave_to_queued_draws();
     std::lock_guard lock(cpu_.mutex());

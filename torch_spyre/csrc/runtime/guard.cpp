@@ -72,7 +72,13 @@ class GuardImpl final : public c10::impl::DeviceGuardImplInterface {
     return reinterpret_cast<void*>(static_cast<std::intptr_t>(stream.id()));
   }
   bool queryStream(const c10::Stream& stream) const override {
-    return device::query(from_c10(stream));
+    const device::StreamRef ref = from_c10(stream);
+    if (device::is_capturing(ref)) [[unlikely]] {
+      check(device::Status::error(device::StatusCode::kCapture,
+                                  "stream query: operation not permitted when stream is capturing; "
+                                  "end the capture first"));
+    }
+    return device::query(ref);
   }
   void synchronizeStream(const c10::Stream& stream) const override {
     runtime::synchronize(from_c10(stream));

@@ -236,11 +236,15 @@ device::Status LaunchPlan::Program::run(const Resolved& resolved, void* const* g
       device::Status status = device::run_steps(*steps, addresses, resolved.sizes.data(), team);
       if (!status.is_ok()) return status;
     } else {
-      for (AdoptedResult& result : std::get<1>(segment)->run(
-               addresses, resolved.layouts, resolved.adopt_bytes, resolved.sizes.data())) {
+      const ExternCall& call = *std::get<1>(segment);
+      const std::int64_t started_ns = device::activity_enabled() ? device::now_ns() : 0;
+      for (AdoptedResult& result :
+           call.run(addresses, resolved.layouts, resolved.adopt_bytes, resolved.sizes.data())) {
         point_to(result, resolved, changed.data());
         adopted.push_back(std::move(result));
       }
+      if (started_ns != 0) [[unlikely]]
+        device::add_activity_part({call.name(), started_ns, device::now_ns(), {}});
     }
   }
   return device::Status::ok();

@@ -67,12 +67,21 @@ class Session final : public libkineto::IActivityProfilerSession {
   std::unique_ptr<libkineto::DeviceInfo> getDeviceInfo() override { return nullptr; }
   std::vector<libkineto::ResourceInfo> getResourceInfos() override {
     std::set<std::pair<int, device::StreamId>> streams;
+    std::set<std::pair<int, std::int32_t>> threads;
     for (const device::Activity& run : records_.runs) {
       streams.emplace(run.stream.device, run.stream.id);
+      for (const device::CorePiece& piece : run.pieces) {
+        threads.emplace(run.stream.device, piece.thread_id);
+      }
     }
     std::vector<libkineto::ResourceInfo> infos;
     for (const auto& [card, stream] : streams) {
       infos.push_back({stream, stream, card, "stream " + std::to_string(stream)});
+    }
+    int number = 0;
+    for (const auto& [card, thread] : threads) {
+      const std::int32_t lane = lane_of(thread);
+      infos.push_back({lane, lane, card, "cores, thread " + std::to_string(number++)});
     }
     return infos;
   }

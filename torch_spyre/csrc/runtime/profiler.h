@@ -25,6 +25,10 @@ struct TraceClock {
   std::int64_t to_unix(std::int64_t steady_ns) const;
 };
 
+// The row of a card's threads in the trace; above all stream ids, which come first.
+constexpr std::int32_t kFirstLane = 1 << 24;
+inline std::int32_t lane_of(std::int32_t thread_id) { return kFirstLane + thread_id; }
+
 // The trace rows of a recording: launches on host threads, runs and user ranges on the cards'
 // streams. `operator_activity` gives the profiler's row of an operator or range id, null when it
 // has none. Rows that do not touch [begin_ns, end_ns] (Unix time) are left out.

@@ -126,12 +126,34 @@ class Rows {
     row->addMetadata("stream", run.stream.id);
     row->addMetadata("correlation", row->id);
     row->addMetadataQuoted("engine", engine_name(run));
+    if (!run.graph.empty()) {
+      row->addMetadataQuoted("graph", run.graph);
+    }
     if (!run.inline_run) {
       row->addMetadata("queued us", (run.started_ns - run.enqueued_ns) / 1000);
     }
+    add_pieces(run);
     if (launch != nullptr) {
       link(*row, *launch, false);
       extend_ranges(*row, launch->range_id);
+    }
+  }
+
+  // What each thread ran of a kernel, in a lane of its own. Annotations, so that their time is not
+  // added to the kernel's.
+  void add_pieces(const device::Activity& run) {
+    for (const device::CorePiece& piece : run.pieces) {
+      GenericTraceActivity* row = add(ActivityType::GPU_USER_ANNOTATION, "virtual cores",
+                                      piece.started_ns, piece.finished_ns);
+      if (row == nullptr) {
+        continue;
+      }
+      row->id = launch_id(run.correlation);
+      row->device = run.stream.device;
+      row->resource = lane_of(piece.thread_id);
+      row->addMetadataQuoted("kernel", run.name);
+      row->addMetadata("first core", piece.first_core);
+      row->addMetadata("last core", piece.last_core - 1);
     }
   }
 
