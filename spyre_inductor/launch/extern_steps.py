@@ -87,7 +87,10 @@ def _operator(node: Any) -> torch._ops.OpOverload:
 
 def _out_call(builder: Any, node: ir.ExternKernelOut) -> Step:
     if isinstance(node, ir.RandomSeeds):
-        return SeedStep(builder.slot_for(node))
+        slot = builder.slot_for(node)
+        if not builder.is_first_in_memory(slot):
+            raise NotExpressible("seeds, drawn before the first step, in used memory")
+        return SeedStep(slot)
     operator = _operator(node)
     if "out" not in {argument.name for argument in operator._schema.arguments}:
         raise NotExpressible(f"{operator} has no argument out")

@@ -212,6 +212,11 @@ class PlanBuilder:
             raise NotExpressible(f"buffer {name} has no memory of its own")
         return self._slot_of[name]
 
+    def is_first_in_memory(self, slot: int) -> bool:
+        """Whether no earlier buffer lies in the memory of `slot`."""
+        memory = self._slots[slot].memory
+        return all(earlier.memory != memory for earlier in self._slots[:slot])
+
     def _view(self, view: ir.ReinterpretView) -> int:
         base = self._slots[self._slot_of_name(view.get_name())]
         layout = view.get_layout()
