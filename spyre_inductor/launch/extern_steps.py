@@ -29,8 +29,13 @@ from spyre_inductor.plan.launch_plan import (
 
 from .attention_steps import OPERATORS, kept_results, on_cpu_kernel
 
-# Operators whose eager kernel does more than the CPU's (csrc/aten/histogram.cpp).
-_MORE_THAN_THE_CPU = frozenset((torch.ops.aten.histc.default,))
+# Operators whose eager kernel does more than the CPU's (csrc/aten/histogram.cpp, embedding.cpp):
+# how many of their results are the CPU's all the same.
+_MORE_THAN_THE_CPU = {
+    torch.ops.aten.histc.default: 0,
+    torch.ops.aten._embedding_bag.default: 1,
+    torch.ops.aten._embedding_bag_forward_only.default: 1,
+}
 
 
 class NotExpressible(Exception):
@@ -76,7 +81,7 @@ def _operator(node: Any) -> torch._ops.OpOverload:
         raise NotExpressible(f"{operator} is not ATen's")
     if torch.Tag.nondeterministic_seeded in operator.tags:
         raise NotExpressible(f"{operator} draws random numbers")
-    if operator in _MORE_THAN_THE_CPU:
+    if _MORE_THAN_THE_CPU.get(operator, 1) < 1:
         raise NotExpressible(f"{operator} has a kernel of its own on spyre")
     if not torch._C._dispatch_has_computed_kernel_for_dispatch_key(
         operator.name(), "CPU"
@@ -142,6 +147,9 @@ def _results(builder: Any, node: Any) -> tuple[Result, ...]:
         if isinstance(out, ir.MultiOutput)
         and out.get_name() not in V.graph.removed_buffers
     ]
+    equal = _MORE_THAN_THE_CPU.get(node.op_overload)
+    if equal is not None and any(out.indices[0][1] >= equal for out in outputs):
+        raise NotExpressible(f"{node.op_overload} has a kernel of its own on spyre")
     return tuple(
         Result(builder.allocate(out), tuple(index for _, index in out.indices))
         for out in outputs

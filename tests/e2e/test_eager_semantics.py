@@ -195,3 +195,29 @@ def test_sync_batch_norm_pieces_equal_batch_norm() -> None:
         dy, ours, mean, invstd, w, sums[0], sums[1], count
     )
     torch.testing.assert_close(grad_input.cpu(), reference.grad, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("size", [64, 40000])  # on the calling thread, and queued
+def test_silu_gradient_equals_the_cpus_kernel(dtype: torch.dtype, size: int) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(size).to(dtype).requires_grad_()
+    ours = x.detach().to(SPYRE).requires_grad_()
+    dy = torch.randn(size).to(dtype)
+    F.silu(x).backward(dy)
+    F.silu(ours).backward(dy.to(SPYRE))
+    torch.testing.assert_close(ours.grad.cpu(), x.grad, rtol=0, atol=0)
+
+
+def test_no_composite_formula_replaces_a_kernel_of_the_cpu() -> None:
+    """Autograd takes an operator's composite formula on a device without a kernel of its own."""
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    found = [
+        name
+        for name in torch._C._dispatch_get_all_op_names()
+        if name.startswith("aten::")
+        and has(name, "CompositeImplicitAutograd")
+        and has(name, "CPU")
+    ]
+    assert "aten::silu_backward" in found
+    assert [name for name in found if not has(name, "PrivateUse1")] == []

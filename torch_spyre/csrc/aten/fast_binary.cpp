@@ -1,4 +1,4 @@
-// Fast paths of arithmetic and comparisons: functional and in-place.
+// Fast paths of functions of two tensors: arithmetic, comparisons, silu's gradient.
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/add_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/add_native.h>
@@ -22,6 +22,8 @@
 #include <ATen/ops/mul_native.h>
 #include <ATen/ops/ne_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/ne_native.h>
+#include <ATen/ops/silu_backward_compositeexplicitautogradnonfunctional_dispatch.h>
+#include <ATen/ops/silu_backward_native.h>
 #include <ATen/ops/sub_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/sub_native.h>
 
@@ -132,6 +134,14 @@ SPYRE_COMPARISON(ge)
 SPYRE_SUM(add, structured_ufunc_add_CPU)
 SPYRE_SUM(sub, structured_sub_out)
 
+// Without a kernel of the device, autograd takes ATen's composite formula, which rounds each step
+// to 16 bits; the CPU's kernel computes in float32.
+at::Tensor silu_backward(const at::Tensor& grad_output, const at::Tensor& self) {
+  const bool fast = c10::isFloatingType(self.scalar_type()) && is_fast(self, grad_output);
+  return fast ? run<at::native::structured_silu_backward_out>(grad_output, self)
+              : slow::silu_backward(grad_output, self);
+}
+
 }  // namespace
 
 at::Tensor scalar_operand(const at::Tensor& number, const at::Tensor& like) {
@@ -166,6 +176,7 @@ void register_fast_binary(torch::Library& library) {
   library.impl("div_.Tensor", TORCH_FN(div_));
   library.impl("maximum", TORCH_FN(maximum));
   library.impl("minimum", TORCH_FN(minimum));
+  library.impl("silu_backward", TORCH_FN(silu_backward));
 #define SPYRE_REGISTER_COMPARISON(NAME)          \
   library.impl(#NAME ".Tensor", TORCH_FN(NAME)); \
   library.impl(#NAME ".Scalar", TORCH_FN(NAME##_scalar));
