@@ -55,3 +55,26 @@ def test_representative_entries(suite: str, dtype: str, only: str) -> None:
 def test_at_most_five_exceptions_each_with_a_reason() -> None:
     assert len(EXCEPTIONS) <= 5
     assert all(reason.strip() for reason in EXCEPTIONS.values())
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.filterwarnings("ignore")
+def test_chunked_cross_entropy_differs_by_pytorchs_tables_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The exception's reason: with the CPU's entries for the card, nothing differs."""
+    from torch.nn.modules import linear_cross_entropy_options as options
+
+    keys = cases(["ops"], ["float16"], r"linear_cross_entropy\.chunked")
+    modes = ("forward", "queued", "backward")
+    found = failures({key: run_case(key, samples=6) for key in keys})
+    assert {key for key, _ in found} == set(keys)
+    kind = options.LinearCrossEntropyOptions
+    for (device, dtype), entry in list(options._AUTO_DEFAULTS.items()):
+        if device == "cpu":
+            monkeypatch.setitem(options._AUTO_DEFAULTS, ("spyre", dtype), entry)
+    monkeypatch.setattr(
+        kind, "_resolve_auto_acc_dtype", staticmethod(lambda *_: torch.float32)
+    )
+    results = {key: run_case(key, samples=6) for key in keys}
+    assert all(results[key][mode] == "passed" for key in keys for mode in modes)
