@@ -145,6 +145,7 @@ void register_operators() {
   register_layer_norm(library);
   register_masking(library);
   register_embedding(library);
+  register_nonzero(library);
   register_sync_batch_norm(library);
   register_fast_binary(library);
   register_fast_unary(library);

@@ -23,6 +23,7 @@ void register_dropout(torch::Library& library);
 void register_layer_norm(torch::Library& library);
 void register_masking(torch::Library& library);
 void register_embedding(torch::Library& library);
+void register_nonzero(torch::Library& library);
 void register_sync_batch_norm(torch::Library& library);
 void register_autocast(torch::Library& library);
 
