@@ -57,6 +57,9 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
 
 
 def __getattr__(name: str) -> Any:
+    # Checkpointing keeps random states only of a device that has this.
+    if name == "_initialized":
+        return is_initialized()  # noqa: F405
     if name in _compile_hook.INDUCTOR_ATTRIBUTES:
         _compile_hook.register_compiler()
     raise AttributeError(f"module 'torch.spyre' has no attribute {name!r}")

@@ -66,13 +66,15 @@ def test_checkpoint_replays_the_devices_random_numbers(reentrant: bool) -> None:
 
 
 def test_checkpoint_of_two_cards() -> None:
+    # Upstream keeps the random states of its arguments' cards, so both have one.
     x = torch.ones(8, 8, device="spyre:0", requires_grad=True)
+    scale = torch.ones(8, 8, device="spyre:1")
 
-    def block(value: torch.Tensor) -> torch.Tensor:
+    def block(value: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
         first = torch.nn.functional.dropout(value, 0.5)
-        return torch.nn.functional.dropout(first.to("spyre:1"), 0.5)
+        return torch.nn.functional.dropout(first.to("spyre:1") * scale, 0.5)
 
-    y = checkpoint(block, x, use_reentrant=False)
+    y = checkpoint(block, x, scale, use_reentrant=False)
     y.sum().backward()
     assert x.grad is not None
     assert torch.equal(x.grad.cpu() != 0, y.detach().cpu() != 0)
