@@ -32,8 +32,10 @@ def compiled_kernel() -> tuple[str, dict[str, Any]]:
     """Name of the kernel of `x * 1.5 + 1`, and the generated module that holds it."""
     x = torch.ones(ELEMS).to("spyre")
     torch.compile(lambda x: x * 1.5 + 1, backend="spyre")(x)
-    scope = vars(PyCodeCache.modules[-1])
-    return next(name for name in scope if name.startswith("spyre_fused")), scope
+    scope = dict(vars(PyCodeCache.modules[-1]))
+    name = next(name for name in scope if name.startswith("spyre_fused"))
+    scope[name] = scope[name].loaded
+    return name, scope
 
 
 def chain(kernel: str, scope: dict[str, Any], steps: int) -> Callable[[list[Any]], Any]:

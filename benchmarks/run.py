@@ -2,9 +2,8 @@
 
     python -m benchmarks.run [--short] [--only TEXT] [--json FILE]
 
-Every case is checked against CPU eager before it is timed. One where ours fails is not timed and
-makes the exit code 1; one where only the peer's result is outside of torch's tolerances is timed,
-and reported.
+Every case is checked against CPU eager (worker.check_equal) before it is timed. One where ours
+fails is not timed and makes the exit code 1; one where only the peer fails is timed, and reported.
 The last column is the ratio of the kernels alone. Ends with the line `geometric mean: X`.
 """
 

@@ -93,8 +93,19 @@ def own_code(case: Case) -> Callable[..., torch.Tensor]:
 def check_equal(
     case: Case, inputs: tuple[torch.Tensor, ...], result: torch.Tensor
 ) -> None:
-    """Raises AssertionError unless `result` equals CPU eager's within torch's tolerances."""
-    torch.testing.assert_close(result, case.function(*inputs))
+    """Raises AssertionError unless `result` equals CPU eager's within torch's tolerances.
+
+    Sums and 16-bit chains leave them by their order and rounding alone, so a result that is nowhere
+    further from the float64 result than eager's own worst error passes too.
+    """
+    expected = case.function(*inputs)
+    exact = case.function(*(tensor.double() for tensor in inputs))
+    if worst_error(result, exact) > worst_error(expected, exact):
+        torch.testing.assert_close(result, expected)
+
+
+def worst_error(result: torch.Tensor, exact: torch.Tensor) -> float:
+    return (result.double() - exact).abs().max().item()
 
 
 def serve(peer: Peer) -> None:
