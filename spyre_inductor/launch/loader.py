@@ -63,12 +63,10 @@ class SpyreModule:
     def _load(self) -> Any:
         try:
             entry = self._build.entry.result()
-        except CompileError as error:
-            write_into(self._folder, "spyre_build.txt", str(error))
-            self._build = self._build.again()
-            raise
-        except Exception:
-            self._build = self._build.again()
+        except Exception as error:
+            if isinstance(error, CompileError):
+                write_into(self._folder, "spyre_build.txt", str(error))
+            self._build = self._build.again()  # for the next call, whatever failed
             raise
         record = json.dumps(dict(entry.build), indent=1) + "\n"
         write_into(self._folder, "spyre_build.json", record)

@@ -36,7 +36,7 @@ struct Pool {
 
 struct Mempool {
   MempoolId id{0, 0};
-  int uses = 1;  // begin_allocate_to_pool() minus release_pool(); 0: its cached segments may go
+  int uses = 0;  // begin_allocate_to_pool() minus release_pool(); 0: its cached segments may go
   bool no_split = false, use_on_oom = false;
   struct StreamPools {
     Pool small, large;
@@ -95,6 +95,8 @@ struct CachingAllocator::Impl {
   void drop_block(Block* block);
 
   // allocator_pools.cpp
+  // Made at its first mention, without a use. Needs the mutex.
+  Mempool& mempool(MempoolId id);
   Block* take_from_willing_pools(StreamId stream, std::size_t size);
   void count_external(std::size_t nbytes, int sign);
 

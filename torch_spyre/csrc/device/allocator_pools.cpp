@@ -12,13 +12,7 @@ void CachingAllocator::begin_allocate_to_pool(MempoolId pool,
                                               std::function<bool(StreamId)> filter) {
   if (forked_after_use()) return;
   std::lock_guard lock(impl_->mutex);
-  std::unique_ptr<Mempool>& entry = impl_->mempools[pool];
-  if (entry == nullptr) {
-    entry = std::make_unique<Mempool>();
-    entry->id = pool;
-  } else {
-    ++entry->uses;
-  }
+  ++impl_->mempool(pool).uses;
   impl_->routes.emplace_back(pool, std::move(filter));
 }
 
@@ -41,20 +35,24 @@ void CachingAllocator::release_pool(MempoolId pool) {
 void CachingAllocator::set_pool_options(MempoolId pool, bool no_split, bool use_on_oom) {
   if (forked_after_use()) return;
   std::lock_guard lock(impl_->mutex);
-  std::unique_ptr<Mempool>& entry = impl_->mempools[pool];
-  if (entry == nullptr) {
-    entry = std::make_unique<Mempool>();
-    entry->id = pool;
-    entry->uses = 0;
-  }
-  entry->no_split = no_split;
-  entry->use_on_oom = use_on_oom;
+  Mempool& entry = impl_->mempool(pool);
+  entry.no_split = no_split;
+  entry.use_on_oom = use_on_oom;
 }
 
 void CachingAllocator::set_caching(bool on) {
   if (forked_after_use()) return;
   std::lock_guard lock(impl_->mutex);
   impl_->caching = on;
+}
+
+Mempool& CachingAllocator::Impl::mempool(MempoolId id) {
+  std::unique_ptr<Mempool>& entry = mempools[id];
+  if (entry == nullptr) {
+    entry = std::make_unique<Mempool>();
+    entry->id = id;
+  }
+  return *entry;
 }
 
 Block* CachingAllocator::Impl::take_from_willing_pools(StreamId stream, std::size_t size) {
