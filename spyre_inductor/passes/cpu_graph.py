@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch._dynamo.utils import count_calls
 from torch._inductor.compile_fx import compile_fx_inner
+from torch._inductor.fx_passes.post_grad import view_to_reshape
 from torch._inductor.output_code import OutputCode
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
@@ -69,8 +70,10 @@ def move_to_card(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> lis
     """Rewrites `gm` in place for the current card; returns fake inputs on it.
 
     Shapes and strides of every node are propagated again, since an operator may choose its
-    layout by device.
+    layout by device. A backward graph's inputs may lie in other strides than those it was traced
+    with (the forward chose them), so that a view may have to copy: Inductor's own step for this.
     """
+    view_to_reshape(gm)
     card = torch.device("spyre", torch.spyre.current_device())
     for module in _graph_modules(gm):
         _move_nodes(module, card)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
+from spyre_inductor.passes import cpu_graph
 from tests.support.compiled import check, fresh_dynamo  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
@@ -133,3 +136,19 @@ def test_attention_of_a_cpu_model_has_a_launch_plan() -> None:
     before = counts["graphs_planned"]
     check(fn, torch.randn(1, 2, 6, 8), device="cpu")
     assert counts["graphs_planned"] == before + 1
+
+
+def test_view_of_a_saved_tensor_that_lies_in_other_strides() -> None:
+    """A forward may choose other strides than its trace had, as Mamba's scan does."""
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    graph.output((graph.call_function(torch.ops.aten.view.default, (x, [4, 2, 8])),))
+    gm = torch.fx.GraphModule({}, graph)
+    with FakeTensorMode() as mode:
+        permuted = torch.empty_strided((2, 2, 2, 8), (32, 2, 1, 4))
+    with pytest.raises(ValueError, match="view"):
+        FakeTensorProp(gm, mode=mode).propagate_dont_convert_inputs(permuted)
+    (moved,) = cpu_graph.move_to_card(gm, [permuted])
+    assert moved.stride() == (32, 2, 1, 4)
+    (result,) = gm(torch.empty_strided((2, 2, 2, 8), (32, 2, 1, 4), device="spyre"))
+    assert result.shape == (4, 2, 8)
