@@ -31,6 +31,17 @@ isa: str = os.environ.get("SPYRE_CODEGEN_ISA", "native")
 # SPYRE_CODEGEN_FP_CONTRACT; changes generated code: yes (through compiler flags)
 fp_contract: str = os.environ.get("SPYRE_CODEGEN_FP_CONTRACT", "off")
 
+# 16-bit floats round between operators as in eager mode. An option emulate_precision_casts of the
+# compile wins, and Inductor's own variable set to 0 turns it off too.
+# SPYRE_CODEGEN_EAGER_ROUNDING; changes generated code: yes
+eager_rounding: bool = (
+    os.environ.get(
+        "SPYRE_CODEGEN_EAGER_ROUNDING",
+        os.environ.get("TORCHINDUCTOR_EMULATE_PRECISION_CASTS", "1"),
+    )
+    != "0"
+)
+
 # Virtual cores a kernel may be divided over, 1 to 32.
 # SPYRE_CODEGEN_CORES; changes generated code: yes
 cores: int = _int_from_env("SPYRE_CODEGEN_CORES", 32)

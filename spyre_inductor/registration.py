@@ -36,15 +36,13 @@ def spyre_backend(
         RuntimeError: an unknown mode or option (lists the known ones) or a value of a wrong type.
     """
     load_inductor()
+    register()
     from torch._inductor.compile_fx import compile_fx
 
     from . import config
     from .passes.cpu_graph import compile_inner
 
-    register()
     inductor_options, own_options = resolve_options(mode, options)
-    # Between operators 16-bit values round as in eager mode, unless the caller says otherwise.
-    inductor_options.setdefault("emulate_precision_casts", True)
     inner = functools.partial(compile_inner, own_options=own_options)
     # AOTAutogradCache must not serve what backend="inductor" made of the same CPU graph.
     on_spyre = any(isinstance(x, torch.Tensor) and x.is_spyre for x in example_inputs)
@@ -127,6 +125,7 @@ def _register_with_inductor() -> None:
     from .device_interface import SpyreInterface
     from .device_ops import SpyreDeviceOpOverrides
     from .logs import register as register_logs
+    from .passes.eager_rounding import patch_eager_rounding
     from .passes.graph_pass import SpyreGraphPass
     from .passes.pattern_tables import patch_pattern_tables
     from .scheduling import SpyreScheduling
@@ -148,6 +147,7 @@ def _register_with_inductor() -> None:
     patch_logical_arg_index()
     patch_reindexed_dependencies()
     patch_pattern_tables()
+    patch_eager_rounding()
 
 
 # --- changes to torch/_inductor that have no hook upstream --------------------------------------

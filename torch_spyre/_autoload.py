@@ -51,5 +51,5 @@ def autoload() -> None:
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     tensor_exchange.register()
     multiprocessing.register()
-    _compile_hook.watch_dynamo()
+    _compile_hook.watch_imports()
     atexit.register(devices.drain_at_exit)

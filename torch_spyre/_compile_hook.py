@@ -2,22 +2,24 @@
 
 Inductor asks the device module for its back-end classes by name. That question imports
 spyre_inductor, which registers them itself: the attribute route cannot pass a custom pass, whose
-hash must enter Inductor's cache keys. Dynamo asks nobody: its table of device interfaces has no
+hash must enter Inductor's cache keys. Inductor asks late, when a graph has been traced already, so
+its entry function opens the door as well. Dynamo asks nobody: its table of device interfaces has no
 hook, so ours enters it as soon as that module has been imported.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import Any
 
 INDUCTOR_ATTRIBUTES = frozenset(
     {"Scheduling", "PythonWrapperCodegen", "CppWrapperCodegen", "WrapperFxCodegen"}
 )
-_INTERFACE_MODULE = "torch._dynamo.device_interface"
 
 
 def register_compiler() -> None:
@@ -27,7 +29,7 @@ def register_compiler() -> None:
     registration.register()
 
 
-def _register_interface() -> None:
+def _register_interface(_module: ModuleType) -> None:
     import torch
     from torch._dynamo.device_interface import register_interface_for_device
 
@@ -38,8 +40,34 @@ def _register_interface() -> None:
         register_interface_for_device(f"spyre:{index}", SpyreInterface)
 
 
-class _InterfaceFinder(MetaPathFinder):
-    """Finds Dynamo's table of device interfaces as usual, and fills it in after its import."""
+def _register_at_first_graph(module: ModuleType) -> None:
+    """Wraps compile_fx, which everybody looks up in `module` when there is a graph."""
+    original = module.compile_fx
+    seen = False
+
+    @functools.wraps(original)
+    def compile_fx(*args: Any, **kwargs: Any) -> Any:
+        nonlocal seen
+        if seen:
+            return original(*args, **kwargs)
+        register_compiler()
+        seen = True
+        return module.compile_fx(*args, **kwargs)  # registration has wrapped it again
+
+    module.compile_fx = compile_fx  # type: ignore[attr-defined]
+
+
+_AFTER_IMPORT: dict[str, Callable[[ModuleType], None]] = {
+    "torch._dynamo.device_interface": _register_interface,
+    "torch._inductor.compile_fx": _register_at_first_graph,
+}
+
+
+class _ImportWatch(MetaPathFinder):
+    """Finds the modules of `_AFTER_IMPORT` as usual, and calls their function after the import."""
+
+    def __init__(self) -> None:
+        self._waiting = dict(_AFTER_IMPORT)
 
     def find_spec(
         self,
@@ -47,25 +75,30 @@ class _InterfaceFinder(MetaPathFinder):
         path: Sequence[str] | None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        if fullname != _INTERFACE_MODULE:
+        after = self._waiting.pop(fullname, None)
+        if after is None:
             return None
-        sys.meta_path.remove(self)
+        if not self._waiting:
+            sys.meta_path.remove(self)
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is None or spec.loader is None:
             return spec
         execute = spec.loader.exec_module
 
-        def execute_and_register(module: ModuleType) -> None:
+        def execute_and_call(module: ModuleType) -> None:
             execute(module)
-            _register_interface()
+            after(module)
 
-        spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        spec.loader.exec_module = execute_and_call  # type: ignore[method-assign]
         return spec
 
 
-def watch_dynamo() -> None:
-    """Registers the device interface now when Dynamo is there, else when it is imported."""
-    if _INTERFACE_MODULE in sys.modules:
-        _register_interface()
-    else:
-        sys.meta_path.insert(0, _InterfaceFinder())
+def watch_imports() -> None:
+    """Calls the functions of `_AFTER_IMPORT` now for modules that are there, else after import."""
+    watch = _ImportWatch()
+    for name, after in _AFTER_IMPORT.items():
+        if name in sys.modules:
+            del watch._waiting[name]
+            after(sys.modules[name])
+    if watch._waiting:
+        sys.meta_path.insert(0, watch)
