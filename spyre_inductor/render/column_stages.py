@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 from spyre_inductor.plan import kernel_plan as kp
 
+from .cascades import column_levels
 from .code_lines import CodeLines
 from .index_text import factor_text
 from .lane_analysis import LaneAnalysis
@@ -91,7 +92,7 @@ class ColumnRenderer:
         )
         for reduction in reductions:
             self.headers.add(reduction.header)
-            self.lines.add(f"{reduction.type} {reduction.name}s[kColumnTile / kLanes];")
+            self.lines.add(self._declaration(reduction))
         *outer, last = self.plan.reduction_axes
         row, extent = last.name, factor_text(last.extent)
         with ExitStack() as stack:
@@ -106,8 +107,11 @@ class ColumnRenderer:
             self.lines.add(
                 f"const i64 {row}_to = least({row}_from + kRowGroup, {extent});"
             )
-            enter(self.lines.block(*self._lanes()))
-            self._row_group(number, stage, reductions, row)
+            with self.lines.block(*self._lanes()):
+                self._row_group(number, stage, reductions, row)
+            for reduction in reductions:
+                if reduction.of_columns:
+                    self.lines.add(f"{reduction.name}s.end_group();")
         return reductions
 
     def _row_group(
@@ -115,7 +119,8 @@ class ColumnRenderer:
     ) -> None:
         position = f"({self.plan.lane_axis} - first) / kLanes"
         for reduction in reductions:
-            self.lines.add(f"auto {reduction.name} = {reduction.name}s[{position}];")
+            taken = f".open({position})" if reduction.of_columns else f"[{position}]"
+            self.lines.add(f"auto {reduction.name} = {reduction.name}s{taken};")
         head = f"for (i64 {row} = {row}_from; {row} < {row}_to; ++{row}) {{"
         renderer = OperationRenderer(self.analysis, number, self.lines)
         pending = iter(reductions)
@@ -127,7 +132,20 @@ class ColumnRenderer:
                     renderer.render(op)
         self.headers |= renderer.headers
         for reduction in reductions:
-            self.lines.add(f"{reduction.name}s[{position}] = {reduction.name};")
+            if reduction.of_columns:
+                self.lines.add(
+                    f"{reduction.name}s.close({position}, {reduction.name});"
+                )
+            else:
+                self.lines.add(f"{reduction.name}s[{position}] = {reduction.name};")
+
+    def _declaration(self, reduction: Reduction) -> str:
+        """The accumulators of a tile, one per step of lanes."""
+        if not reduction.of_columns:
+            return f"{reduction.type} {reduction.name}s[kColumnTile / kLanes];"
+        self.headers.add("cascade.h")
+        levels = column_levels(self.plan.reduction_axes)
+        return f"{reduction.of_columns}{levels}> {reduction.name}s(last - first);"
 
     def _finish(
         self, reductions: list[Reduction], after: list[tuple[int, kp.Stage]]
@@ -135,8 +153,11 @@ class ColumnRenderer:
         position = f"({self.plan.lane_axis} - first) / kLanes"
         with self.lines.block(*self._lanes()):
             for reduction in reductions:
+                found = (
+                    f".total({position})" if reduction.of_columns else f"[{position}]"
+                )
                 self.lines.add(
-                    f"const auto& {reduction.name} = {reduction.name}s[{position}];"
+                    f"const auto {reduction.name} = {reduction.name}s{found};"
                 )
                 for line in reduction.results:
                     self.lines.add(line)

@@ -9,6 +9,7 @@ from spyre_inductor.errors import PlanError
 from spyre_inductor.plan import kernel_plan as kp
 
 from . import cpp_types
+from .cascades import rounds
 from .index_text import index_text
 from .lane_analysis import LaneAnalysis
 from .operations import OperationRenderer
@@ -33,6 +34,10 @@ class Reduction:
     step: Callable[[OperationRenderer, bool], str]
     results: tuple[str, ...]
     header: str
+    # Type of the accumulators of a tile of columns ("": an array of `type`).
+    of_columns: str = ""
+    # Whether each block of points is closed by end_block().
+    in_blocks: bool = False
 
     @property
     def declaration(self) -> str:
@@ -40,14 +45,21 @@ class Reduction:
         return f"{self.type} {self.name};"
 
 
-def reduction_of(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
-    """Text of `op`; raises PlanError for an unknown kind."""
+def reduction_of(
+    op: kp.Reduce, analysis: LaneAnalysis, is_long: bool = False
+) -> Reduction:
+    """Text of `op`; raises PlanError for an unknown kind.
+
+    Args:
+        is_long: takes more points than one accumulator of rounded values should.
+    """
+    is_long = is_long and rounds(op)
     if op.kind in _SIMPLE:
-        return _simple(op, analysis)
+        return _simple(op, analysis, is_long)
     if op.kind in ("argmax", "argmin"):
         return _extreme_position(op, analysis)
     if op.kind in ("welford", "welford_combine"):
-        return _moments(op, analysis)
+        return _moments(op, analysis, is_long)
     raise PlanError(f"{analysis.plan.name}: unknown reduction kind {op.kind!r}")
 
 
@@ -62,7 +74,7 @@ def _leading(across: bool, one_part: bool) -> str:
     return "lanes, 0, " if one_part else "lanes, part, "
 
 
-def _simple(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
+def _simple(op: kp.Reduce, analysis: LaneAnalysis, is_long: bool) -> Reduction:
     across, dtype = analysis.lanes_reduce, op.dtypes[0]
     varying = analysis.value(op.results[0]).varying
     name, kind = f"{op.results[0]}_acc", "Across" if across else "Along"
@@ -74,7 +86,11 @@ def _simple(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
 
     result = f"const {_type(dtype, varying)} {op.results[0]} = {name}.result();"
     accumulator = f"{kind}<{_SIMPLE[op.kind]}, {element}>"
-    return Reduction(name, accumulator, step, (result,), "reduce.h")
+    columns = f"ColumnSums<{element}, " if rounds(op) else ""
+    if is_long:
+        long = f"LongSum{kind}<{element}>"
+        return Reduction(name, long, step, (result,), "cascade.h", columns, across)
+    return Reduction(name, accumulator, step, (result,), "reduce.h", columns)
 
 
 def _extreme_position(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
@@ -101,7 +117,7 @@ def _extreme_position(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
     return Reduction(name, accumulator, step, (result,), "position.h")
 
 
-def _moments(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
+def _moments(op: kp.Reduce, analysis: LaneAnalysis, is_long: bool) -> Reduction:
     across, dtype = analysis.lanes_reduce, op.dtypes[0]
     varying = analysis.value(op.results[0]).varying
     name, kind = f"{op.results[0]}_acc", "Across" if across else "Along"
@@ -117,6 +133,10 @@ def _moments(op: kp.Reduce, analysis: LaneAnalysis) -> Reduction:
         f"const {_type(dtype, varying)} {result} = {name}.{part}();"
         for result, part in zip(op.results, kinds, strict=True)
     ]
-    accumulator = f"{form}{kind}<{element}>"
-    closing = [f"{name}.finish();"] if across else []
-    return Reduction(name, accumulator, step, (*closing, *results), "moments.h")
+    accumulator = f"{'Long' if is_long else ''}{form}{kind}<{element}>"
+    columns = f"ColumnMoments<{element}, " if rounds(op) else ""
+    closing = [f"{name}.finish();"] if across or is_long else []
+    return Reduction(
+        name, accumulator, step, (*closing, *results), "moments.h", columns,
+        is_long and across,
+    )  # fmt: skip

@@ -10,6 +10,7 @@ from spyre_inductor.plan import kernel_plan as kp
 from spyre_inductor.plan.expr import IntExpr, symbols
 
 from . import cpp_types
+from .cascades import block_across, is_cut, is_long_across, is_long_along
 from .code_lines import CodeLines
 from .index_text import factor_text, index_text, product
 from .lane_analysis import LaneAnalysis
@@ -46,11 +47,7 @@ class StageRenderer:
         self.headers |= renderer.headers
 
     def _loop_stage(self, number: int, stage: kp.LoopStage) -> None:
-        reductions = [
-            reduction_of(op, self.analysis)
-            for op in stage.ops
-            if isinstance(op, kp.Reduce)
-        ]
+        reductions = self._reductions(stage)
         self.lines.blank()
         self.lines.add(self._comment(number, stage))
         for reduction in reductions:
@@ -60,13 +57,31 @@ class StageRenderer:
             if isinstance(op, kp.Scan):
                 for line in scan_state(op, self.analysis):
                     self.lines.add(line)
+        blocked = [r.name for r in reductions if r.in_blocks]
         with ExitStack() as stack:
-            for opening, closing in self._loops(stage, bool(reductions)):
+            for opening, closing in self._loops(stage, blocked):
                 stack.enter_context(self.lines.block(opening, closing))
-            self._loop_body(number, stage, reductions)
+            with ExitStack() as lanes:
+                for opening, closing in self._lane_loop(stage, reductions):
+                    lanes.enter_context(self.lines.block(opening, closing))
+                self._loop_body(number, stage, reductions)
+            self._end_block(stage, blocked)
         for reduction in reductions:
             for line in reduction.results:
                 self.lines.add(line)
+
+    def _reductions(self, stage: kp.LoopStage) -> list[Reduction]:
+        axes = self.plan.reduction_axes
+        is_long = (
+            is_long_across(axes, is_heavy(stage.ops))
+            if self.analysis.lanes_reduce
+            else is_long_along(axes)
+        )
+        return [
+            reduction_of(op, self.analysis, is_long)
+            for op in stage.ops
+            if isinstance(op, kp.Reduce)
+        ]
 
     def _loop_body(
         self, number: int, stage: kp.LoopStage, reductions: list[Reduction]
@@ -87,23 +102,66 @@ class StageRenderer:
                     self.lines.add(self._staged_store(result))
         self.headers |= renderer.headers
 
-    def _loops(self, stage: kp.LoopStage, reduces: bool) -> Iterator[tuple[str, str]]:
-        lane = self.plan.lane_axis if self.analysis.lanes_reduce else None
+    def _loops(
+        self, stage: kp.LoopStage, blocked: list[str]
+    ) -> Iterator[tuple[str, str]]:
+        """The loops outside of the lanes."""
+        lane, block = self._lane(), self._block(stage)
+        is_cut_here = lane is not None and is_cut(lane, block)
+        if blocked and not is_cut_here:
+            self.lines.add("i64 in_block = 0;")
         for axis in self.plan.reduction_axes:
-            if axis.name != lane:
+            if axis is not lane:
                 extent = factor_text(axis.extent)
                 head = f"for (i64 {axis.name} = 0; {axis.name} < {extent}; ++{axis.name}) {{"
                 yield head, "}"
+        if blocked and lane is not None and is_cut_here:
+            head = f"for_blocks(0, {index_text(lane.extent)}, {block}, "
+            bounds = f"i64 {lane.name}_from, i64 {lane.name}_to"
+            yield f"{head}[&]({bounds}) SPYRE_STEP {{", "});"
+
+    def _lane_loop(
+        self, stage: kp.LoopStage, reductions: list[Reduction]
+    ) -> Iterator[tuple[str, str]]:
+        """The loop over lanes of a reduction axis, if they lie there."""
+        lane = self._lane()
         if lane is None:
             return
-        (length,) = (a.extent for a in self.plan.reduction_axes if a.name == lane)
         heavy = is_heavy(stage.ops)
-        if reduces and not heavy:
-            loop, parts = reducing_loop(length), ", int part"
+        if reductions and not heavy:
+            loop, parts = reducing_loop(lane.extent), ", int part"
         else:
-            loop, parts = lane_loop(is_whole(length), heavy), ""
-        step = f"[&](auto lanes, i64 {lane}{parts}) SPYRE_STEP {{"
-        yield f"{loop}(0, {index_text(length)}, {step}", "});"
+            loop, parts = lane_loop(is_whole(lane.extent), heavy), ""
+        bounds = f"0, {index_text(lane.extent)}"
+        if any(r.in_blocks for r in reductions) and is_cut(lane, self._block(stage)):
+            bounds = f"{lane.name}_from, {lane.name}_to"
+        step = f"[&](auto lanes, i64 {lane.name}{parts}) SPYRE_STEP {{"
+        yield f"{loop}({bounds}, {step}", "});"
+
+    def _end_block(self, stage: kp.LoopStage, blocked: list[str]) -> None:
+        """Closes a block of points outside of the loop over lanes."""
+        lane, block = self._lane(), self._block(stage)
+        if not blocked or lane is None:
+            return
+        with ExitStack() as stack:
+            if not is_cut(lane, block):  # several runs along the lanes make a block
+                self.lines.add(f"in_block += {index_text(lane.extent)};")
+                head = f"if (in_block >= {block}) {{"
+                stack.enter_context(self.lines.block(head, "}"))
+                self.lines.add("in_block = 0;")
+            for name in blocked:
+                self.lines.add(f"{name}.end_block();")
+
+    @staticmethod
+    def _block(stage: kp.LoopStage) -> str:
+        return block_across(stage.ops, is_heavy(stage.ops))
+
+    def _lane(self) -> kp.Axis | None:
+        """The reduction axis that the lanes lie along, if any."""
+        if not self.analysis.lanes_reduce:
+            return None
+        axes = self.plan.reduction_axes
+        return next(axis for axis in axes if axis.name == self.plan.lane_axis)
 
     def _comment(self, number: int, stage: kp.LoopStage) -> str:
         kinds = [op.kind for op in stage.ops if isinstance(op, (kp.Reduce, kp.Scan))]

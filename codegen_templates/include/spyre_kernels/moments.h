@@ -4,7 +4,7 @@
 #ifndef SPYRE_KERNELS_MOMENTS_H_
 #define SPYRE_KERNELS_MOMENTS_H_
 
-#include "spyre_kernels/reduce.h"
+#include "spyre_kernels/cascade.h"
 
 namespace spyre::kernels {
 
@@ -103,9 +103,88 @@ struct MomentsCombineAlong {
   SPYRE_INLINE void add(const V& mean, const V& m2, const V& weight) {
     all.take({mean, m2, weight});
   }
+  template <class Other>
+  SPYRE_INLINE void join(const Other& b) {
+    add(b.mean(), b.m2(), b.weight());
+  }
   SPYRE_INLINE V mean() const { return all.mean; }
   SPYRE_INLINE V m2() const { return all.m2; }
   SPYRE_INLINE V weight() const { return all.weight; }
+};
+
+// Moments of columns: a block is kRadix groups of rows, since joining blocks takes divisions.
+template <class V, int kLevels>
+struct ColumnMoments : ColumnCascade<MomentsCombineAlong<V>, kLevels> {
+  MomentsAlong<V> blocks[kColumnTile / kLanes];
+  i64 groups = 0;
+
+  using ColumnCascade<MomentsCombineAlong<V>, kLevels>::ColumnCascade;
+  SPYRE_INLINE MomentsAlong<V> open(i64 at) const { return blocks[at]; }
+  SPYRE_INLINE void close(i64 at, const MomentsAlong<V>& rows) { blocks[at] = rows; }
+  SPYRE_INLINE void end_group() {
+    if (++groups % kRadix == 0) end_block();
+  }
+  __attribute__((noinline)) void end_block() {
+    for (i64 at = 0; at < this->steps; ++at) {
+      this->take(at, blocks[at]);
+      blocks[at] = {};
+    }
+    ColumnCascade<MomentsCombineAlong<V>, kLevels>::end_block();
+  }
+  SPYRE_INLINE MomentsCombineAlong<V> total(i64 at) const {
+    MomentsCombineAlong<V> all = ColumnCascade<MomentsCombineAlong<V>, kLevels>::total(at);
+    all.join(blocks[at]);
+    return all;
+  }
+};
+
+// As MomentsAlong.
+template <class V>
+struct LongMomentsAlong {
+  MomentsAlong<V> block;
+  Cascade<MomentsCombineAlong<V>> blocks;
+  MomentsCombineAlong<V> all;
+
+  SPYRE_INLINE void add(const V& x) {
+    block.add(x);
+    if (block.count == kRadix) end_block();
+  }
+  SPYRE_INLINE void end_block() {
+    blocks.take(block);
+    block = {};
+  }
+  SPYRE_INLINE void finish() {
+    end_block();
+    all = blocks.total();
+  }
+  SPYRE_INLINE V mean() const { return all.mean(); }
+  SPYRE_INLINE V m2() const { return all.m2(); }
+  SPYRE_INLINE V weight() const { return all.weight(); }
+};
+
+// As MomentsAcross; end_block() after at most kBlock points.
+template <class T>
+struct LongMomentsAcross {
+  MomentsAcross<T> block;
+  Cascade<MomentsCombineAlong<T>> blocks;
+  MomentsCombineAlong<T> all;
+
+  template <class Lanes>
+  SPYRE_INLINE void add(Lanes lanes, int part, const Vec<T>& x) {
+    block.add(lanes, part, x);
+  }
+  SPYRE_INLINE void end_block() {
+    block.finish();
+    blocks.take(block);
+    block = {};
+  }
+  SPYRE_INLINE void finish() {
+    end_block();
+    all = blocks.total();
+  }
+  SPYRE_INLINE T mean() const { return all.mean(); }
+  SPYRE_INLINE T m2() const { return all.m2(); }
+  SPYRE_INLINE T weight() const { return all.weight(); }
 };
 
 template <class T>

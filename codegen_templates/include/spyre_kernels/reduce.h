@@ -94,6 +94,7 @@ struct Along {
   V value = all_lanes<V>(Op::template identity<typename ScalarOf<V>::type>);
 
   SPYRE_INLINE void add(const V& x) { value = Op::combine(value, x); }
+  SPYRE_INLINE void join(const Along& other) { add(other.value); }
   SPYRE_INLINE V result() const { return value; }
 };
 
@@ -117,9 +118,10 @@ struct Across {
   SPYRE_INLINE void add(Tail lanes, int i, const V& x) {
     parts[i] = Op::combine(parts[i], existing(lanes, x, splat(Op::template identity<T>)));
   }
-  SPYRE_INLINE T result() const {
-    return fold<Op>(Op::combine(Op::combine(parts[0], parts[1]), Op::combine(parts[2], parts[3])));
+  SPYRE_INLINE V in_lanes() const {
+    return Op::combine(Op::combine(parts[0], parts[1]), Op::combine(parts[2], parts[3]));
   }
+  SPYRE_INLINE T result() const { return fold<Op>(in_lanes()); }
 };
 
 }  // namespace spyre::kernels

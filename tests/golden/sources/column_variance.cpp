@@ -2,7 +2,7 @@
 //   spyre_fused_var_0
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
-#include "spyre_kernels/reduce.h"
+#include "spyre_kernels/cascade.h"
 
 namespace spyre::kernels {
 
@@ -26,7 +26,7 @@ SPYRE_KERNEL(spyre_fused_var_0) {
   for_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
 
     // Stage 0: sum along r0.
-    Along<Sum, f32v> tmp1_acc;
+    LongSumAlong<f32v> tmp1_acc;
     for (i64 r0 = 0; r0 < 64; ++r0) {
       const f32v tmp0 = load(lanes, in_ptr0 + (x0 + 1000 * r0));
       tmp1_acc.add(tmp0);
@@ -36,7 +36,7 @@ SPYRE_KERNEL(spyre_fused_var_0) {
     const f32v tmp4 = tmp1 / splat(tmp3);
 
     // Stage 2: sum along r0.
-    Along<Sum, f32v> tmp7_acc;
+    LongSumAlong<f32v> tmp7_acc;
     for (i64 r0 = 0; r0 < 64; ++r0) {
       const f32v tmp2 = load(lanes, in_ptr0 + (x0 + 1000 * r0));
       const f32v tmp5 = tmp2 - tmp4;

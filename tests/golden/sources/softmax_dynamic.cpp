@@ -2,6 +2,7 @@
 //   spyre_fused__softmax_0
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
+#include "spyre_kernels/cascade.h"
 #include "spyre_kernels/exponential.h"
 #include "spyre_kernels/reduce.h"
 
@@ -40,13 +41,16 @@ SPYRE_KERNEL(spyre_fused__softmax_0) {
     const f32 tmp1 = tmp1_acc.result();
 
     // Stage 1: sum along r0.
-    Across<Sum, f32> tmp5_acc;
-    for_masked_lanes(0, ks0, [&](auto lanes, i64 r0) SPYRE_STEP {
-      const f32v tmp2 = load(lanes, in_ptr0 + (r0 + ks0 * x0));
-      const f32v tmp3 = tmp2 - splat(tmp1);
-      const f32v tmp4 = exp(tmp3);
-      store(lanes, in_out_ptr0 + (r0 + ks0 * x0), tmp4);
-      tmp5_acc.add(lanes, 0, tmp4);
+    LongSumAcross<f32> tmp5_acc;
+    for_blocks(0, ks0, kHeavyBlock, [&](i64 r0_from, i64 r0_to) SPYRE_STEP {
+      for_masked_lanes(r0_from, r0_to, [&](auto lanes, i64 r0) SPYRE_STEP {
+        const f32v tmp2 = load(lanes, in_ptr0 + (r0 + ks0 * x0));
+        const f32v tmp3 = tmp2 - splat(tmp1);
+        const f32v tmp4 = exp(tmp3);
+        store(lanes, in_out_ptr0 + (r0 + ks0 * x0), tmp4);
+        tmp5_acc.add(lanes, 0, tmp4);
+      });
+      tmp5_acc.end_block();
     });
     const f32 tmp5 = tmp5_acc.result();
 

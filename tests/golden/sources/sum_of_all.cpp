@@ -3,6 +3,7 @@
 //   spyre_fused_sum_0_combine
 #include "spyre/kernel_abi.h"
 #include "spyre_kernels/kernel.h"
+#include "spyre_kernels/cascade.h"
 #include "spyre_kernels/reduce.h"
 
 namespace spyre::kernels {
@@ -27,10 +28,13 @@ SPYRE_KERNEL(spyre_fused_sum_0_partial) {
   for (i64 s0 = slice.begin; s0 < slice.end; ++s0) {
 
     // Stage 0: sum along r0.
-    Across<Sum, f32> tmp1_acc;
-    reduce_whole_lanes(0, 32768, [&](auto lanes, i64 r0, int part) SPYRE_STEP {
-      const f32v tmp0 = load(lanes, in_ptr0 + (32768 * s0 + r0));
-      tmp1_acc.add(lanes, part, tmp0);
+    LongSumAcross<f32> tmp1_acc;
+    for_blocks(0, 32768, kBlock, [&](i64 r0_from, i64 r0_to) SPYRE_STEP {
+      reduce_whole_lanes(r0_from, r0_to, [&](auto lanes, i64 r0, int part) SPYRE_STEP {
+        const f32v tmp0 = load(lanes, in_ptr0 + (32768 * s0 + r0));
+        tmp1_acc.add(lanes, part, tmp0);
+      });
+      tmp1_acc.end_block();
     });
     const f32 tmp1 = tmp1_acc.result();
     store(partial_ptr0 + s0, tmp1);
