@@ -6,10 +6,6 @@ import re
 
 # Pattern of "suite|entry|dtype mode" -> reason
 EXCEPTIONS: dict[str, str] = {
-    r"modules\|nn\.(LSTM|GRU)(Cell)?\|b?float16 .*": (
-        "PyTorch gives devices, CUDA included, fused cells, which add biases after the gates' "
-        "products were rounded to 16 bits; the CPU adds them before"
-    ),
     r"ops\|nn\.functional\.linear_cross_entropy\.(chunked\|b?float16 backward|"
     r"chunked_none\|b?float16 (forward|queued|backward))": (
         "PyTorch's tables for options='auto' (order of accumulation, accumulation type) have "

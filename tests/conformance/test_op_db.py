@@ -41,6 +41,8 @@ def one_thread() -> Iterator[None]:
         ("ops", "float32", REPRESENTATIVES),
         ("ops", "bfloat16", REPRESENTATIVES),
         ("modules", "float32", r"LSTM|Conv2d$|BatchNorm2d|MultiheadAttention"),
+        ("modules", "bfloat16", r"LSTM|GRU|RNN"),
+        ("modules", "float16", r"LSTM|GRU|RNN"),
         ("optimizers", "float32", r"^(Adam|SGD|SparseAdam)$"),
     ],
 )

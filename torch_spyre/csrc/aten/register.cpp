@@ -140,6 +140,9 @@ void register_operators() {
   register_convolution(library);
   register_attention(library);
   register_recurrent_cells(library);
+  register_recurrent_layers(library);
+  register_recurrent_layers(library_for("aten", DispatchKey::AutogradPrivateUse1));
+  register_losses(library);
   register_histogram(library);
   register_dropout(library);
   register_layer_norm(library);

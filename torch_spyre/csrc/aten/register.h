@@ -18,6 +18,9 @@ void register_tensor_state(torch::Library& library);
 void register_convolution(torch::Library& library);
 void register_attention(torch::Library& library);
 void register_recurrent_cells(torch::Library& library);
+// For the card's key and its autograd key: the layers are compositions.
+void register_recurrent_layers(torch::Library& library);
+void register_losses(torch::Library& library);
 void register_histogram(torch::Library& library);
 void register_dropout(torch::Library& library);
 void register_layer_norm(torch::Library& library);
