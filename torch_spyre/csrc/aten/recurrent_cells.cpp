@@ -1,6 +1,6 @@
-// LSTM and GRU cells: PyTorch takes the fused cell on this device, except where recurrent_layers.cpp
-// does without, and no CPU kernel for it exists. Composed from CPU operators on aliases; formulas
-// of ATen/native/cuda/RNN.cu (torch 2.13).
+// LSTM and GRU cells: PyTorch takes the fused cell on this device, except where
+// recurrent_layers.cpp does without, and no CPU kernel for it exists. Composed from CPU operators
+// on aliases; formulas of ATen/native/cuda/RNN.cu (torch 2.13).
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/cat.h>
