@@ -91,23 +91,30 @@ class KernelCache:
             events.debug("use of %s not recorded: %s", key, error)
         return entry
 
+    def lock(self, key: str) -> FileLock:
+        """One builder per key: not acquired yet, and any thread may release it.
+
+        Raises (when acquired): OSError, the directory cannot be written; Timeout, which is one.
+        """
+        return FileLock(
+            self.directory / "locks" / f"{key[:2]}.lock",
+            timeout=_LOCK_TIMEOUT_SECONDS,
+            thread_local=False,
+        )
+
     @contextmanager
-    def building(self, key: str) -> Iterator[Path]:
-        """Holds the lock of `key` and gives an empty staging directory, removed at the end.
+    def staging(self, key: str) -> Iterator[Path]:
+        """An empty directory for the entry of `key`, whose lock is held; removed at the end.
 
         Raises:
-            OSError: the directory cannot be written, or the lock was not free in ten minutes.
+            OSError: the directory cannot be written.
         """
-        lock = FileLock(
-            self.directory / "locks" / f"{key[:2]}.lock", timeout=_LOCK_TIMEOUT_SECONDS
-        )
-        with lock:
-            staged = self.directory / "staging" / f"{key}.{uuid.uuid4().hex}"
-            staged.mkdir(mode=0o700)
-            try:
-                yield staged
-            finally:
-                shutil.rmtree(staged, ignore_errors=True)
+        staged = self.directory / "staging" / f"{key}.{uuid.uuid4().hex}"
+        staged.mkdir(mode=0o700)
+        try:
+            yield staged
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
 
     def publish(self, staged: Path, key: str) -> CacheEntry:
         """Moves a complete staging directory into place and returns it, verified."""

@@ -21,7 +21,7 @@ import codegen_templates
 import torch_spyre
 
 from .. import config
-from ..build.compile import build_module
+from ..build.compile import Steps, build_steps
 from ..build.entry import CacheEntry
 from ..build.kernel_cache import KernelCache, open_cache
 from ..build.toolchain import Library, Toolchain, detect_toolchain
@@ -63,8 +63,8 @@ def current_cache() -> KernelCache:
 
 @functools.cache
 def _builders() -> ThreadPoolExecutor:
-    # The compiler is a process of its own; a thread only waits for it.
-    return ThreadPoolExecutor(max_workers=2, thread_name_prefix="spyre-build")
+    # The compiler is a process of its own; a thread only waits for it, or for another's lock.
+    return ThreadPoolExecutor(max_workers=8, thread_name_prefix="spyre-build")
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,41 @@ class Build:
     def start(cls, source: str, plans_json: str) -> Build:
         # Config is read here: patches of it belong to the calling thread.
         parts = (source, plans_json, current_toolchain(), current_cache())
-        return cls(*parts, _builders().submit(build_module, *parts))
+        return cls(*parts, _begin(*parts))
 
     def again(self) -> Build:
         """The same build once more, after it failed."""
         parts = (self.source, self.plans_json, self.toolchain, self.cache)
-        return Build(*parts, _builders().submit(build_module, *parts))
+        return Build(*parts, _begin(*parts))
+
+
+def _begin(
+    source: str, plans_json: str, toolchain: Toolchain, cache: KernelCache
+) -> Future[CacheEntry]:
+    """Starts the compiler in this thread; another waits for it."""
+    entry: Future[CacheEntry] = Future()
+    steps = build_steps(source, plans_json, toolchain, cache)
+    if _advance(steps, entry):
+        _builders().submit(_finish, steps, entry)
+    return entry
+
+
+def _advance(steps: Steps[CacheEntry], entry: Future[CacheEntry]) -> bool:
+    """Whether there is more to do; if not, `entry` has the result or the error."""
+    try:
+        next(steps)
+    except StopIteration as done:
+        entry.set_result(done.value)
+    except Exception as error:
+        entry.set_exception(error)
+    else:
+        return True
+    return False
+
+
+def _finish(steps: Steps[CacheEntry], entry: Future[CacheEntry]) -> None:
+    while _advance(steps, entry):
+        pass
 
 
 def begin_build(source: str, plans_json: str) -> None:

@@ -78,7 +78,7 @@ def test_a_refused_build_makes_room_for_its_source(tmp_path: Path) -> None:
     cache = KernelCache(tmp_path / "cache", 100)
     for number in range(3):
         key = f"{number:064}"
-        with cache.building(key) as staged:
+        with cache.lock(key), cache.staging(key) as staged:
             (staged / "kernel.cpp").write_text("x" * 80)
             kept = cache.keep_failed(staged, key)
         os.utime(kept, (number, number))
