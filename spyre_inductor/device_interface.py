@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import torch
 from torch._dynamo.device_interface import DeviceInterface
+
+# Inductor cuts a scan into kernels of at least a warp's elements per thread, as a GPU needs it (and
+# divides by zero when a core has fewer threads than a block). The card divides a kernel by itself.
+_NEVER_SPLIT = 1 << 40
 
 
 def get_raw_stream(device_index: int) -> int:
@@ -44,7 +49,8 @@ class SpyreInterface(DeviceInterface):
 
         @staticmethod
         def get_device_properties(device: Any = None) -> Any:
-            return torch.spyre.get_device_properties(_index(device))
+            properties = torch.spyre.get_device_properties(_index(device))
+            return dataclasses.replace(properties, warp_size=_NEVER_SPLIT)
 
     @staticmethod
     def current_device() -> int:

@@ -207,3 +207,8 @@ def test_histogram_of_integers_as_on_cuda() -> None:
         result = run(x.to("spyre"))
         assert result.dtype == torch.int32
         assert torch.equal(result.cpu(), expected * 2)
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (4099, 9)])
+def test_scan_across_rows_is_not_cut_for_a_gpu(shape: tuple[int, int]) -> None:
+    check(lambda x: x.cumsum(-1), torch.randn(shape).t(), dynamic=True)
