@@ -29,11 +29,13 @@ from spyre_inductor.plan.operations import (
 from .arguments import buffer_arguments, scalar_arguments
 from .axes import TreeAxes, axes_of_tree
 from .dead_code import remove_dead_code
+from .dtypes import dtype_name
 from .index_checks import with_index_checks
 from .index_cuts import index_cuts
 from .indexing import HOST_ONLY, to_int_expr
 from .recompute import stage_costly_values
 from .recorder import PendingStore
+from .roundings import drop_useless_roundings
 from .source_notes import source_notes
 from .staging import STAGED_BYTES_LIMIT, staged_bytes
 from .tiling import IterationSpace, choose_schedule, reads_rows
@@ -53,6 +55,7 @@ def build_plan(kernel: Any) -> KernelPlan:
     space = _iteration_space(kernel, trees)
     stages = [_with_axes(stage, trees, space) for stage in stages]
     stages, staged, staged_size = _staged(kernel, space, stages)
+    stages = drop_useless_roundings(stages, _memory_types(kernel), staged)
     schedule = choose_schedule(kernel, space, stages, staged_size)
     sizes = _Sizes(kernel)
     final = tuple(
@@ -89,6 +92,15 @@ def build_plan(kernel: Any) -> KernelPlan:
         checks=checks,
         sources=source_notes(kernel),
     )
+
+
+def _memory_types(kernel: Any) -> dict[str, str]:
+    argdefs, call_args, _, _ = kernel.args.python_argdefs()
+    return {
+        argdef.name: dtype_name(V.graph.get_dtype(name))
+        for argdef, name in zip(argdefs, call_args)
+        if isinstance(name, str)
+    }
 
 
 class _Sizes:

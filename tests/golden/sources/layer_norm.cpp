@@ -65,7 +65,6 @@ SPYRE_KERNEL(spyre_fused_native_layer_norm_0) {
       const f32v tmp16 = tmp14 * tmp15;
       const f32v tmp17 = load(lanes, in_ptr2 + r0);
       const f32v tmp18 = tmp16 + tmp17;
-      const f32v tmp19 = round_to<bf16>(tmp18);
       store(lanes, out_ptr1 + (r0 + 1000 * x0), tmp18);
     });
   }

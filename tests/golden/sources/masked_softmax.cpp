@@ -60,7 +60,6 @@ SPYRE_KERNEL(spyre_fused__softmax_masked_fill_0) {
     for_lanes(0, 1000, [&](auto lanes, i64 r0) SPYRE_STEP {
       const f32v tmp9 = load(lanes, tmp9_lx + r0);
       const f32v tmp11 = share_of(tmp9, tmp10);
-      const f32v tmp12 = round_to<f16>(tmp11);
       store(lanes, out_ptr3 + (r0 + 1000 * x0), tmp11);
     });
   }

@@ -15,7 +15,7 @@ SPYRE_EXPORT const int spyre_kernel_abi_version = SPYRE_KERNEL_ABI_VERSION;
 //   read     in_ptr0: float16[64, 1000] strides [1000, 1]  arg0_1
 //   write    out_ptr0: float16[64, 1000] strides [1000, 1]  buf0
 //   parallel x0 < 64000
-//   cores    x0 over 31, grain 64
+//   cores    x0 over 27, grain 64
 //   lanes    x0
 //   LX tile  x0: 64000 (256000 bytes)
 SPYRE_KERNEL(spyre_fused_silu_0) {
@@ -31,7 +31,6 @@ SPYRE_KERNEL(spyre_fused_silu_0) {
     const f32 tmp3 = 1.0f;
     const f32v tmp4 = tmp2 + splat(tmp3);
     const f32v tmp5 = tmp0 / tmp4;
-    const f32v tmp6 = round_to<f16>(tmp5);
     store(lanes, out_ptr0 + x0, tmp5);
   });
 }
