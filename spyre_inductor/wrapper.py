@@ -19,12 +19,13 @@ from torch._inductor.codegen.wrapper import (
     WrapperLine,
     pexpr,
 )
+from torch._inductor.ir import ComputedBuffer
 from torch._inductor.utils import IndentedBuffer
 from torch._inductor.virtualized import V
 
 from . import config
 from .debug.graph_folder import FusionRecord, write_repro, write_stage
-from .launch.async_compile import begin_build, pack_plans
+from .launch.async_compile import begin_build, pack_plans, start_ahead
 from .launch.extern_steps import NotExpressible, extern_operator
 from .launch.plan_builder import PlanBuilder
 from .launch.signature import KernelSignature, signature_of
@@ -33,11 +34,14 @@ from .logs import artifact_logger
 from .plan.json_codec import to_json
 from .plan.kernel_plan import KernelGroup, KernelPlan
 from .plan.launch_plan import LaunchPlan
-from .render.renderer import render_module
+from .render.renderer import ModuleText, render_module
 
 log = artifact_logger(__name__, "spyre_plan")
 fallback_log = artifact_logger(__name__, "spyre_fallback")
 launch_log = artifact_logger(__name__, "spyre_launch")
+
+# A compiler that starts early reads the headers once more, which is worth it for some kernels.
+KERNELS_AHEAD = 4
 
 _IMPORTS = """
 from torch_spyre._C import empty_strided as empty_strided_spyre, give_to_host, lend_to_card
@@ -124,6 +128,7 @@ class _SpyreWrapperMixin:
         name = self._root().spyre_names[_content(plan)]
         self._root().spyre_launched.add(name)
         self.writeline(SpyreKernelCallLine(self, plan, name, tuple(args)))  # type: ignore
+        self._root().compile_settled()
 
     def define_spyre_group(self, group: KernelGroup) -> KernelGroup:
         """Adds a group of kernels (defined before); returns it as it is to be launched."""
@@ -147,6 +152,7 @@ class _SpyreWrapperMixin:
         self._root().spyre_launched.add(group.name)
         line = SpyreKernelCallLine(self, group, group.name, tuple(args))  # type: ignore
         self.writeline(line)  # type: ignore
+        self._root().compile_settled()
 
     def _root(self) -> SpyreWrapperCodegen:
         raise NotImplementedError
@@ -190,6 +196,8 @@ class SpyreWrapperCodegen(_SpyreWrapperMixin, PythonWrapperCodegen):
         self.spyre_groups: dict[KernelGroup, KernelGroup] = {}
         self.spyre_launched: set[str] = set()
         self.launch_plan: LaunchPlan | None = None
+        self._text = ModuleText(_graph_kind())
+        self._ahead = start_ahead() if _has_kernels() else None
         # The scheduler that decides about fusion is made after its wrapper.
         self._fusion_record = FusionRecord.start()
         super().__init__()
@@ -258,14 +266,34 @@ class SpyreWrapperCodegen(_SpyreWrapperMixin, PythonWrapperCodegen):
         """Index of the card that the graph runs on."""
         return next(iter(V.graph.device_idxs), 0) or 0
 
+    def compile_settled(self) -> None:
+        """Lets a compiler begin with the kernels so far that no later group will call."""
+        if self._ahead is None or not self._ahead.is_free():
+            return
+        groups = [g for g in self.spyre_groups.values() if self._is_new(g.name)]
+        settled = {kernel.name for group in groups for kernel in group.kernels}
+        settled |= self.spyre_launched
+        plans = [
+            plan
+            for plan in self.spyre_plans
+            if plan.name in settled and self._is_new(plan.name)
+        ]
+        if len(plans) >= KERNELS_AHEAD:
+            self._ahead.give(self._text.close_unit([*plans, *groups]))
+
+    def _is_new(self, name: str) -> bool:
+        return not self._text.is_closed(name)
+
     def _write_kernels(self) -> None:
         kernels = [*self.spyre_plans, *self.spyre_groups.values()]
-        source = render_module(kernels, _graph_kind())
+        source = render_module(kernels, _graph_kind(), self._text)
+        if self._ahead is not None:
+            self._ahead.give_last(source)
         plans_json = "[" + ",\n".join(map(to_json, self.spyre_plans)) + "]"
         log.debug("%s", plans_json)
         write_stage("spyre_plan.json", plans_json)
         write_stage("spyre_kernel.cpp", source)
-        begin_build(source, plans_json)
+        begin_build(source, plans_json, self._ahead)
         self.header.writeline("")
         plans = _wrapped(pack_plans(plans_json))
         deferred = self.launch_plan is not None
@@ -275,6 +303,10 @@ class SpyreWrapperCodegen(_SpyreWrapperMixin, PythonWrapperCodegen):
         for kernel in kernels:
             if kernel.name in self.spyre_launched:
                 self.header.writeline(_kernel_definition(signature_of(kernel)))
+
+
+def _has_kernels() -> bool:
+    return any(isinstance(o, ComputedBuffer) for o in V.graph.operations)
 
 
 def _graph_kind() -> str:

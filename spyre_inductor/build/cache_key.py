@@ -23,7 +23,6 @@ def cache_key(source: str, plans_json: str, toolchain: Toolchain) -> str:
 
     The plans count too, because the entry holds them and the launcher trusts what it reads there.
     """
-    digest = hashlib.sha256()
     parts = (
         str(ENTRY_FORMAT),
         str(PLAN_VERSION),
@@ -38,12 +37,22 @@ def cache_key(source: str, plans_json: str, toolchain: Toolchain) -> str:
         toolchain.library.version if toolchain.library else "",
         *_headers(toolchain.include_dirs),
     )
+    digest = hashlib.sha256()
     for part in parts:
         data = part.encode()
         # A length before each part: "ab","c" and "a","bc" must differ.
         digest.update(len(data).to_bytes(8, "little"))
         digest.update(data)
     return digest.hexdigest()
+
+
+def header_stamps(toolchain: Toolchain) -> dict[str, tuple[int, int, int]]:
+    """What tells whether a header has been written meanwhile: change time, size and file number."""
+    return {
+        str(path): (found.st_mtime_ns, found.st_size, found.st_ino)
+        for path in _header_paths(toolchain.include_dirs)
+        for found in (path.stat(),)
+    }
 
 
 def abi_version(toolchain: Toolchain) -> int:
@@ -64,6 +73,14 @@ def _headers(include_dirs: Iterable[str]) -> list[str]:
     """Relative name and text of every header, in a fixed order."""
     parts = []
     for directory in include_dirs:
-        for path in sorted(Path(directory).rglob("*.h")):
+        for path in _header_paths((directory,)):
             parts += [path.relative_to(directory).as_posix(), path.read_text()]
     return parts
+
+
+def _header_paths(include_dirs: Iterable[str]) -> list[Path]:
+    return [
+        path
+        for directory in include_dirs
+        for path in sorted(Path(directory).rglob("*.h"))
+    ]

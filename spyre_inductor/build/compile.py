@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import shutil
 import subprocess
 import time
 from collections.abc import Generator, Sequence
@@ -23,10 +24,11 @@ from filelock import Timeout
 from spyre_inductor.errors import CacheError, CompileError
 from spyre_inductor.logs import artifact_name
 
+from .ahead import UnitAhead, UnitsAhead
 from .cache_key import abi_version, cache_key
 from .entry import MODULE_FILE, PLAN_FILE, SOURCE_FILE, CacheEntry, write_build_record
 from .kernel_cache import KernelCache
-from .toolchain import Toolchain, unit_count, uses_library
+from .toolchain import Toolchain, may_stand_alone, unit_count, unit_file, uses_library
 
 log = logging.getLogger(__name__)
 events = logging.getLogger(artifact_name("spyre_inductor.build", "spyre_cache"))
@@ -53,7 +55,11 @@ def build_module(
 
 
 def build_steps(
-    source: str, plans_json: str, toolchain: Toolchain, cache: KernelCache
+    source: str,
+    plans_json: str,
+    toolchain: Toolchain,
+    cache: KernelCache,
+    ahead: UnitsAhead | None = None,
 ) -> Steps[CacheEntry]:
     """A build that stops where waiting begins: for the compiler, or for another builder's lock.
 
@@ -63,11 +69,25 @@ def build_steps(
     Args:
         source: C++ of one or more kernels, as rendered.
         plans_json: The plans it was rendered from; stored beside the binary.
+        ahead: Compilers that have some of the source already; discarded when nobody needs them.
 
     Raises:
         CompileError: the compiler refused the source; holds command, path and output.
         CacheError: neither the cache nor the temporary directory takes an entry.
     """
+    with ExitStack() as stack:
+        if ahead is not None:
+            stack.callback(ahead.discard)
+        return (yield from _build(source, plans_json, toolchain, cache, ahead))
+
+
+def _build(
+    source: str,
+    plans_json: str,
+    toolchain: Toolchain,
+    cache: KernelCache,
+    ahead: UnitsAhead | None,
+) -> Steps[CacheEntry]:
     key = cache_key(source, plans_json, toolchain)
     entry = cache.lookup(key)
     if entry is not None:
@@ -77,7 +97,9 @@ def build_steps(
     cache.statistics.count("misses")
     events.debug("miss %s", key)
     try:
-        return (yield from _build_locked(key, source, plans_json, toolchain, cache))
+        return (
+            yield from _build_locked(key, source, plans_json, toolchain, cache, ahead)
+        )
     except OSError as error:
         # Read-only, full or vanished directory, or a lock that never came free.
         spare = cache.spare()
@@ -88,7 +110,7 @@ def build_steps(
     try:
         entry = spare.lookup(key)
         if entry is None:
-            steps = _build_locked(key, source, plans_json, toolchain, spare)
+            steps = _build_locked(key, source, plans_json, toolchain, spare, ahead)
             entry = yield from steps
         return entry
     except OSError as error:
@@ -99,7 +121,12 @@ def build_steps(
 
 
 def _build_locked(
-    key: str, source: str, plans_json: str, toolchain: Toolchain, cache: KernelCache
+    key: str,
+    source: str,
+    plans_json: str,
+    toolchain: Toolchain,
+    cache: KernelCache,
+    ahead: UnitsAhead | None,
 ) -> Steps[CacheEntry]:
     lock = cache.lock(key)
     try:
@@ -116,7 +143,7 @@ def _build_locked(
         (staged / SOURCE_FILE).write_text(source)
         (staged / PLAN_FILE).write_text(plans_json)
         start = time.perf_counter()
-        command = yield from _compile(staged, key, source, toolchain, cache)
+        command = yield from _compile(staged, key, source, toolchain, cache, ahead)
         milliseconds = round((time.perf_counter() - start) * 1e3, 1)
         facts = {
             "abi_version": abi_version(toolchain),
@@ -131,25 +158,80 @@ def _build_locked(
 
 
 def _compile(
-    staged: Path, key: str, source: str, toolchain: Toolchain, cache: KernelCache
+    staged: Path,
+    key: str,
+    source: str,
+    toolchain: Toolchain,
+    cache: KernelCache,
+    ahead: UnitsAhead | None,
 ) -> Steps[str]:
     """Makes MODULE_FILE of the source in `staged`; returns the shell command that does the same."""
     library = uses_library(source)
-    units = min(unit_count(source), os.cpu_count() or 1)
-    if units != unit_count(source) or units == 1:
-        command = toolchain.compile_command(
-            SOURCE_FILE, MODULE_FILE, with_library=library
-        )
-        yield from _run_side_by_side(staged, key, (command,), cache)
-        return shlex.join(command)
-    compiles, link = toolchain.unit_commands(
-        SOURCE_FILE, MODULE_FILE, units, with_library=library
-    )
-    yield from _run_side_by_side(staged, key, compiles, cache)
-    yield from _run_side_by_side(staged, key, (link,), cache)
+    units = unit_count(source)
+    begun = {}
+    if ahead is not None and not library:
+        begun = ahead.claim(source, toolchain)
+    whole = toolchain.compile_command(SOURCE_FILE, MODULE_FILE, with_library=library)
+    if not begun and (units == 1 or units > (os.cpu_count() or 1)):
+        yield from _run_side_by_side(staged, key, (whole,), cache)
+        return shlex.join(whole)
+    compiles = [
+        toolchain.unit_command(SOURCE_FILE, unit, with_library=library)
+        for unit in range(1, units + 1)
+    ]
+    link = toolchain.link_command(units, MODULE_FILE, with_library=library)
+    missing = [c for unit, c in enumerate(compiles, 1) if unit not in begun]
+    try:
+        yield from _run_side_by_side(staged, key, missing, cache)
+        # One that failed fails again here, with the source that the user can look at.
+        failed = [
+            compiles[number - 1]
+            for number, unit in begun.items()
+            if not _taken_over(unit, staged)
+        ]
+    finally:
+        for unit in begun.values():
+            unit.discard()
+    if failed:
+        yield from _run_side_by_side(staged, key, failed, cache)
+    alone = toolchain.link_command(units, MODULE_FILE, alone=True)
+    if may_stand_alone(source) and _succeeds(alone, staged):
+        link = alone
+    else:
+        yield from _run_side_by_side(staged, key, (link,), cache)
     for path in staged.glob("unit*.o"):
         path.unlink()
+    if units == 1:
+        return shlex.join(whole)
     return " && ".join(map(shlex.join, (*compiles, link)))
+
+
+def _succeeds(command: tuple[str, ...], staged: Path) -> bool:
+    try:
+        done = subprocess.run(
+            command,
+            cwd=staged,
+            capture_output=True,
+            timeout=_COMPILE_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def _taken_over(unit: UnitAhead, staged: Path) -> bool:
+    """Waits for a compiler that started ahead; False when it made no object file."""
+    try:
+        # Unlike wait(), it does not sleep between looks.
+        unit.process.communicate(timeout=_COMPILE_TIMEOUT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    if unit.process.returncode != 0:
+        return False
+    name = unit_file(unit.number)
+    shutil.move(unit.directory / name, staged / name)
+    return True
 
 
 def _run_side_by_side(

@@ -63,6 +63,9 @@ _PROBE_TIMEOUT_SECONDS = 60
 
 LIBRARY_HEADER = "spyre_kernels/special.h"
 
+# Headers of functions that are called, not inlined.
+_CALLING_HEADERS = (LIBRARY_HEADER, "spyre_kernels/libm.h", "spyre_kernels/libmvec.h")
+
 # Undefined, a source is compiled whole; n, its n-th part alone.
 UNIT_MACRO = "SPYRE_UNIT"
 _UNIT_MARK = re.compile(rf"^#if .*\b{UNIT_MACRO} == (\d+)$", re.MULTILINE)
@@ -109,28 +112,39 @@ class Toolchain:
             *self.command, *self.compile_flags, *includes, source, "-o", output, *link_flags
         )  # fmt: skip
 
-    def unit_commands(
-        self, source: str, output: str, units: int, *, with_library: bool = False
-    ) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-        """The same in parts: a command per unit, to run side by side, and the one that links.
+    def unit_command(
+        self, source: str, unit: int, *, with_library: bool = False
+    ) -> tuple[str, ...]:
+        """Turns one unit of `source` into the object file `unit_file(unit)`.
 
         Raises:
             CompileError: the source needs the library and the toolchain has none.
         """
         includes = self._include_flags(source, with_library)
-        objects = tuple(f"unit{unit}.o" for unit in range(1, units + 1))
-        compiles = tuple(
-            (
-                *self.command, *self.compile_flags, *includes,
-                "-c", f"-D{UNIT_MACRO}={unit}", source, "-o", name,
-            )
-            for unit, name in enumerate(objects, 1)
+        return (
+            *self.command, *self.compile_flags, *includes,
+            "-c", f"-D{UNIT_MACRO}={unit}", source, "-o", unit_file(unit),
         )  # fmt: skip
+
+    def link_command(
+        self,
+        units: int,
+        output: str,
+        *,
+        with_library: bool = False,
+        alone: bool = False,
+    ) -> tuple[str, ...]:
+        """Makes the shared object `output` of the object files of `units` units.
+
+        `alone` without any library, which takes half the time and fails when something is missing.
+        """
+        objects = map(unit_file, range(1, units + 1))
         link_flags = self._link_flags(with_library)
-        link = (
+        if alone:
+            link_flags = tuple(f for f in link_flags if not f.startswith("-l"))
+        return (
             *self.command, *self.compile_flags, *objects, "-o", output, *link_flags
         )  # fmt: skip
-        return compiles, link
 
     def _include_flags(self, source: str, with_library: bool) -> tuple[str, ...]:
         includes = tuple(f"-I{directory}" for directory in self.include_dirs)
@@ -148,9 +162,19 @@ class Toolchain:
         return (*kept, "-lstdc++")
 
 
+def unit_file(unit: int) -> str:
+    """Name of the object file of a unit; units count from 1."""
+    return f"unit{unit}.o"
+
+
 def uses_library(source: str) -> bool:
     """True when the rendered text includes the one header that is built on PyTorch's."""
     return LIBRARY_HEADER in source
+
+
+def may_stand_alone(source: str) -> bool:
+    """False when the rendered text surely calls functions of other libraries."""
+    return not any(header in source for header in _CALLING_HEADERS)
 
 
 def unit_count(source: str) -> int:

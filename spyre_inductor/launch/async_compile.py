@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import os
 import threading
 import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,10 +22,12 @@ import codegen_templates
 import torch_spyre
 
 from .. import config
+from ..build.ahead import UnitsAhead
 from ..build.compile import Steps, build_steps
 from ..build.entry import CacheEntry
 from ..build.kernel_cache import KernelCache, open_cache
 from ..build.toolchain import Library, Toolchain, detect_toolchain
+from ..errors import SpyreError
 
 _lock = threading.Lock()
 _in_flight: dict[tuple[str, str], Build] = {}
@@ -78,10 +81,12 @@ class Build:
     entry: Future[CacheEntry]
 
     @classmethod
-    def start(cls, source: str, plans_json: str) -> Build:
+    def start(
+        cls, source: str, plans_json: str, ahead: UnitsAhead | None = None
+    ) -> Build:
         # Config is read here: patches of it belong to the calling thread.
         parts = (source, plans_json, current_toolchain(), current_cache())
-        return cls(*parts, _begin(*parts))
+        return cls(*parts, _begin(*parts, ahead))
 
     def again(self) -> Build:
         """The same build once more, after it failed."""
@@ -90,11 +95,15 @@ class Build:
 
 
 def _begin(
-    source: str, plans_json: str, toolchain: Toolchain, cache: KernelCache
+    source: str,
+    plans_json: str,
+    toolchain: Toolchain,
+    cache: KernelCache,
+    ahead: UnitsAhead | None = None,
 ) -> Future[CacheEntry]:
     """Starts the compiler in this thread; another waits for it."""
     entry: Future[CacheEntry] = Future()
-    steps = build_steps(source, plans_json, toolchain, cache)
+    steps = build_steps(source, plans_json, toolchain, cache, ahead)
     if _advance(steps, entry):
         _builders().submit(_finish, steps, entry)
     return entry
@@ -118,9 +127,19 @@ def _finish(steps: Steps[CacheEntry], entry: Future[CacheEntry]) -> None:
         pass
 
 
-def begin_build(source: str, plans_json: str) -> None:
+def start_ahead() -> UnitsAhead | None:
+    """Compilers for a graph whose kernels are not known yet; None where they cannot help."""
+    if (os.cpu_count() or 1) == 1:
+        return None
+    try:
+        return UnitsAhead(current_toolchain(), current_cache())
+    except SpyreError:  # raised again, for the user, if there is a kernel to build
+        return None
+
+
+def begin_build(source: str, plans_json: str, ahead: UnitsAhead | None = None) -> None:
     """Starts the build of a rendered module, for `take_build`."""
-    build = Build.start(source, plans_json)
+    build = Build.start(source, plans_json, ahead)
     with _lock:
         _in_flight[source, plans_json] = build
 

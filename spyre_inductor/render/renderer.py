@@ -17,7 +17,7 @@ from .environment import render_template
 from .lane_analysis import LaneAnalysis
 from .loop_nest import loop_nest
 from .stages import StageRenderer, staged_declarations
-from .units import divide_in_units
+from .units import KernelSource, divide_in_units, unit_text, whole_text
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,59 @@ class GroupMember:
     first_check: int
 
 
+class ModuleText:
+    """One source file that grows: kernels are rendered once, and units can be closed early.
+
+    Args:
+        graph_name: Of the compiled graph, for the reader.
+    """
+
+    def __init__(self, graph_name: str) -> None:
+        self._graph_name = graph_name
+        self._rendered: dict[str, KernelSource] = {}
+        self._closed: list[str] = []  # texts of units
+        self._names: set[str] = set()  # entry points in them
+
+    def close_unit(self, plans: Sequence[kp.KernelPlan | kp.KernelGroup]) -> str:
+        """Makes a unit of `plans`; returns the file's text so far, which stays as it is."""
+        number = len(self._closed) + 1
+        unit = unit_text(self._graph_name, number, list(map(self._render, plans)))
+        self._closed.append(unit)
+        self._names.update(plan.name for plan in plans)
+        return "".join(self._closed)
+
+    def is_closed(self, name: str) -> bool:
+        """Whether the kernel or group is in a unit already."""
+        return name in self._names
+
+    def complete(self, plans: Sequence[kp.KernelPlan | kp.KernelGroup]) -> str:
+        """The whole file. Raises as render_module does."""
+        names = [plan.name for plan in plans]
+        if len(set(names)) != len(names):
+            raise PlanError(
+                f"{self._graph_name}: two kernels have one name: {sorted(names)}"
+            )
+        rest = [plan for plan in plans if plan.name not in self._names]
+        sources = {plan.name: self._render(plan) for plan in rest}
+        texts = {name: source.text for name, source in sources.items()}
+        units = divide_in_units(rest, texts)
+        if not self._closed and len(units) <= 1:
+            return whole_text(self._graph_name, list(sources.values()))
+        by_name = {plan.name: plan for plan in rest}
+        for unit in units:
+            self.close_unit([by_name[name] for name in unit])
+        return "".join(self._closed)
+
+    def _render(self, plan: kp.KernelPlan | kp.KernelGroup) -> KernelSource:
+        if plan.name not in self._rendered:
+            self._rendered[plan.name] = _kernel_source(plan)
+        return self._rendered[plan.name]
+
+
 def render_module(
-    plans: Sequence[kp.KernelPlan | kp.KernelGroup], graph_name: str
+    plans: Sequence[kp.KernelPlan | kp.KernelGroup],
+    graph_name: str,
+    begun: ModuleText | None = None,
 ) -> str:
     """One source file with an entry point per plan, in order.
 
@@ -50,34 +101,22 @@ def render_module(
         plans: Verified plans, and groups of them after their members; the names become extern "C"
             symbols and must differ.
         graph_name: Of the compiled graph, for the reader.
+        begun: What has been rendered of it already.
 
     Raises:
         PlanError: a plan cannot be expressed, or two plans have one name.
         TemplateError: a plan names a template that does not exist.
     """
-    names = [plan.name for plan in plans]
-    if len(set(names)) != len(names):
-        raise PlanError(f"{graph_name}: two kernels have one name: {sorted(names)}")
-    headers: set[str] = set()
-    kernels = []
-    for plan in plans:
-        if isinstance(plan, kp.KernelGroup):
-            kernels.append(_group_text(plan))
-            continue
-        text = kernel_text(plan)
-        headers |= text.headers
-        template = f"kernels/{plan.template}.cpp.jinja"
-        kernels.append(render_template(template, kernel=text))
-    texts = dict(zip(names, kernels, strict=True))
-    return render_template(
-        "module.cpp.jinja",
-        graph_name=graph_name,
-        names=names,
-        headers=sorted(headers),
-        units=[
-            [texts[name] for name in unit] for unit in divide_in_units(plans, texts)
-        ],
-    )
+    return (begun or ModuleText(graph_name)).complete(plans)
+
+
+def _kernel_source(plan: kp.KernelPlan | kp.KernelGroup) -> KernelSource:
+    if isinstance(plan, kp.KernelGroup):
+        calls = tuple(kernel.name for kernel in plan.kernels)
+        return KernelSource(plan.name, _group_text(plan), calls=calls)
+    text = kernel_text(plan)
+    template = f"kernels/{plan.template}.cpp.jinja"
+    return KernelSource(plan.name, render_template(template, kernel=text), text.headers)
 
 
 def _group_text(group: kp.KernelGroup) -> str:
