@@ -32,7 +32,6 @@ REASONS = {
     "has_half": _CUDA_LIBRARY,
     "has_magma": _CUDA_LIBRARY,
     "jiterator": "takes CUDA C++ source; a fused elementwise kernel comes from torch.compile",
-    "tunable": "eager products have one implementation, the host's BLAS: nothing to choose between",
 }
 
 

@@ -23,6 +23,7 @@ _SUBMODULES = (
     "profiler",
     "random",
     "streams",
+    "tunable",
 )
 
 

@@ -19,6 +19,7 @@ from torch_spyre import (  # noqa: F401
     profiler,
     random,
     streams,
+    tunable,
 )
 from torch_spyre.devices import *  # noqa: F403
 from torch_spyre.devices import (  # noqa: F401

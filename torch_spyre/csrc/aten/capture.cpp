@@ -8,6 +8,8 @@
 
 #include "aten/cpu_alias.h"
 #include "aten/execution.h"
+#include "device/graph.h"
+#include "runtime/current.h"
 #include "runtime/exception.h"
 
 namespace spyre::aten {
@@ -16,9 +18,10 @@ namespace {
 using torch::jit::Stack;
 
 [[noreturn]] void refuse(const OperatorRecord& record, const std::string& why) {
-  runtime::throw_status(device::Status::error(
-      device::StatusCode::kCapture,
-      record.name + ": operation not permitted when stream is capturing: " + why));
+  const std::string message =
+      record.name + ": operation not permitted when stream is capturing: " + why;
+  device::invalidate_capture(runtime::current_stream(), message);
+  runtime::throw_status(device::Status::error(device::StatusCode::kCapture, message));
 }
 
 at::Tensor to_meta(const at::Tensor& tensor) {

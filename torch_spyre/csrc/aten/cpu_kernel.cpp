@@ -18,6 +18,7 @@
 #include "device/graph.h"
 #include "runtime/capture.h"
 #include "runtime/generator.h"
+#include "runtime/tunable.h"
 
 namespace spyre::aten {
 namespace {
@@ -116,6 +117,9 @@ void set_generators(const c10::OperatorHandle& op, device::StreamRef stream, boo
 }
 
 void call_cpu(const c10::OperatorHandle& op, c10::DispatchKey key, Stack* stack) {
+  if (runtime::tunable_enabled() && runtime::run_tuned_operator(op, *stack)) [[unlikely]] {
+    return;
+  }
   op.redispatchBoxed(c10::DispatchKeySet(key), stack);
 }
 

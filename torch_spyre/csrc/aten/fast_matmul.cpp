@@ -9,6 +9,7 @@
 #include <ATen/ops/mm_native.h>
 
 #include "aten/fast_path.h"
+#include "runtime/tunable.h"
 
 namespace spyre::aten {
 namespace {
@@ -31,7 +32,7 @@ bool is_small(const at::Tensor& a, const at::Tensor& b) {
 bool is_direct(const at::Tensor& self, const at::Tensor& mat2) {
   return self.scalar_type() == at::kFloat && self.is_contiguous() && mat2.is_contiguous() &&
          self.numel() > 0 && mat2.numel() > 0 && is_fast(self) && mat2.numel() <= kFastElements &&
-         is_small(self, mat2);
+         is_small(self, mat2) && !runtime::tunable_enabled();
 }
 
 at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
@@ -48,9 +49,15 @@ at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
   }
   at::Tensor result = new_tensor({self.size(0), mat2.size(1)}, self.scalar_type(), self.device());
   AliasSet aliases(Ownership::kBorrowPool);
-  run_or_queue(stream_of(self), "mm", is_small(self, mat2),
-               [a = aliases.alias(self), b = aliases.alias(mat2),
-                out = aliases.alias(result)]() mutable { at::cpu::mm_outf(a, b, out); });
+  run_or_queue(
+      stream_of(self), "mm", is_small(self, mat2),
+      [a = aliases.alias(self), b = aliases.alias(mat2), out = aliases.alias(result)]() mutable {
+        if (runtime::tunable_enabled()) [[unlikely]] {
+          runtime::run_tuned({{}, a, b, out});
+        } else {
+          at::cpu::mm_outf(a, b, out);
+        }
+      });
   return result;
 }
 
@@ -62,9 +69,15 @@ at::Tensor bmm(const at::Tensor& self, const at::Tensor& mat2) {
   at::Tensor result =
       new_tensor({self.size(0), self.size(1), mat2.size(2)}, self.scalar_type(), self.device());
   AliasSet aliases(Ownership::kBorrowPool);
-  run_or_queue(stream_of(self), "bmm", is_small(self, mat2),
-               [a = aliases.alias(self), b = aliases.alias(mat2),
-                out = aliases.alias(result)]() mutable { at::cpu::bmm_outf(a, b, out); });
+  run_or_queue(
+      stream_of(self), "bmm", is_small(self, mat2),
+      [a = aliases.alias(self), b = aliases.alias(mat2), out = aliases.alias(result)]() mutable {
+        if (runtime::tunable_enabled()) [[unlikely]] {
+          runtime::run_tuned({{}, a, b, out});
+        } else {
+          at::cpu::bmm_outf(a, b, out);
+        }
+      });
   return result;
 }
 
@@ -82,8 +95,13 @@ at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tenso
   AliasSet aliases(Ownership::kBorrowPool);
   run_or_queue(stream_of(mat1), "addmm", is_small(mat1, mat2),
                [bias = aliases.alias(self), a = aliases.alias(mat1), b = aliases.alias(mat2),
-                out = aliases.alias(result), beta,
-                alpha]() mutable { at::cpu::addmm_outf(bias, a, b, beta, alpha, out); });
+                out = aliases.alias(result), beta, alpha]() mutable {
+                 if (runtime::tunable_enabled()) [[unlikely]] {
+                   runtime::run_tuned({bias, a, b, out, beta, alpha});
+                 } else {
+                   at::cpu::addmm_outf(bias, a, b, beta, alpha, out);
+                 }
+               });
   return result;
 }
 

@@ -12,5 +12,6 @@ bool bind_memory_history(PyObject* module);
 bool bind_random(PyObject* module);
 bool bind_operators(PyObject* module);
 bool bind_shared_memory(PyObject* module);
+bool bind_tunable(PyObject* module);
 
 }  // namespace spyre::bindings

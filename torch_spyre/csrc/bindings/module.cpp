@@ -45,7 +45,7 @@ PYBIND11_MODULE(_C, module) {
   aten::register_operators();
   device::set_wait_hooks(release_gil, acquire_gil);
   for (auto* bind : {bind_device, bind_stream, bind_memory, bind_memory_stats, bind_memory_history,
-                     bind_random, bind_operators, bind_shared_memory, add_launch}) {
+                     bind_random, bind_operators, bind_shared_memory, bind_tunable, add_launch}) {
     if (!bind(module.ptr())) {
       throw pybind11::error_already_set();
     }

@@ -35,17 +35,40 @@ bool in_capture(const Record& record) {
 // An event that was recorded in a capture makes the waiting stream part of the capture.
 Status wait_in_capture(StreamState& stream, const Record& record) {
   if (!in_capture(record)) {
-    if (record.done.load(std::memory_order_acquire) || record.graph != nullptr) {
-      return Status::ok();
-    }
-    return Status::error(StatusCode::kCapture,
-                         "event wait: a capturing stream cannot wait for work outside the capture "
-                         "that is not finished");
+    if (stream.capture == nullptr) return Status::ok();  // of a capture that is over
+    return fail_capture(
+        *stream.capture,
+        Status::error(StatusCode::kCaptureIsolation,
+                      "event wait: dependency on uncaptured work: a capturing stream "
+                      "cannot wait for an event that was recorded outside its capture"));
   }
-  if (stream.capture == nullptr) join_capture(stream, record.graph);
-  if (stream.capture == record.graph) return Status::ok();
-  return Status::error(StatusCode::kCapture,
-                       "event wait: the event belongs to the capture of another graph");
+  if (stream.capture == nullptr) {
+    if (stream.id.load(std::memory_order_relaxed) == kDefaultStream) {
+      return fail_capture(*record.graph,
+                          Status::error(StatusCode::kCaptureImplicit,
+                                        "event wait: the default stream cannot join a capture"));
+    }
+    join_capture(stream, record.graph);
+  }
+  if (stream.capture == record.graph) {
+    capture_wait(stream, record.captured_after);
+    return Status::ok();
+  }
+  return fail_capture(
+      *stream.capture,
+      Status::error(StatusCode::kCaptureMerge,
+                    "event wait: the event belongs to another capture; waiting would "
+                    "merge separate captures"));
+}
+
+// Asking for the state of an event that was recorded in a capture.
+Status refuse_captured(const Record& record, const char* call) {
+  return fail_capture(
+      *record.graph,
+      Status::error(
+          StatusCode::kCapturedEvent,
+          std::string(call) +
+              ": operation not permitted on an event last recorded in a capturing stream"));
 }
 
 }  // namespace
@@ -75,6 +98,7 @@ Status Event::record(StreamRef ref) {
     std::lock_guard lock(card->mutex);
     if (stream->capture != nullptr) {
       record->graph = stream->capture;
+      record->captured_after = capture_position(*stream);
     } else if ((stream->word.load(std::memory_order_relaxed) & StreamState::kPendingMask) == 0) {
       record->position = stream->enqueued;
       record->error = stream->error_at(stream->enqueued + 1);
@@ -100,7 +124,10 @@ Status Event::wait(StreamRef ref) const {
   const std::shared_ptr<Record> record = state_->captured();
   if (record == nullptr) return Status::ok();
   const bool done = record->done.load(std::memory_order_acquire);
-  if (done && record->error == nullptr) return Status::ok();
+  if (done && record->error == nullptr &&
+      (stream->word.load(std::memory_order_acquire) & StreamState::kCapturing) == 0) {
+    return Status::ok();
+  }
   Aftermath after;
   {
     std::lock_guard lock(card->mutex);
@@ -122,12 +149,20 @@ bool Event::query() const {
   return record->graph != nullptr && !in_capture(*record);
 }
 
+Status Event::user_query(bool* done) const {
+  const std::shared_ptr<Record> record = state_->captured();
+  if (record != nullptr && in_capture(*record)) return refuse_captured(*record, "event query");
+  if (Status refused = refuse_in_capture("event query"); !refused.is_ok()) return refused;
+  *done = query();
+  return Status::ok();
+}
+
 Status Event::synchronize() const {
   if (forked_after_use()) return forked_status();
   const std::shared_ptr<Record> record = state_->captured();
   if (record == nullptr) return Status::ok();
   if (record->graph != nullptr) {
-    return in_capture(*record) ? capture_status("event synchronize") : Status::ok();
+    return in_capture(*record) ? refuse_captured(*record, "event synchronize") : Status::ok();
   }
   if (!record->done.load(std::memory_order_acquire)) {
     Status waited = wait_for_position(*record->stream, record->position);

@@ -16,6 +16,9 @@ class Event {
   Status record(StreamRef stream);      // kInvalidArgument when stream.device != device()
   Status wait(StreamRef stream) const;  // the stream (of any card) waits; host does not
   bool query() const;
+  // query() by a user: kCapturedEvent for an event of a capture that is underway, kCapture where
+  // refuse_in_capture() says so.
+  Status user_query(bool* done) const;
   Status synchronize() const;  // returns the error that the recorded work left
   // Milliseconds between two completed timing events, on the engines' clock.
   static Status elapsed_ms(const Event& start, const Event& end, double* ms);

@@ -1,7 +1,7 @@
 // Note [Captured order]: a graph is the captured work in the order in which the host issued it,
 // over the captured stream and all streams that joined through events. That order respects every
 // event, because a wait is issued after its record, so replay needs neither events nor several
-// engines.
+// engines. What happens while a capture is underway is in capture.cpp.
 #include "graph.h"
 
 #include <cxxabi.h>
@@ -73,33 +73,24 @@ class GraphReplay final : public Work {
 
 }  // namespace
 
-void join_capture(StreamState& stream, const std::shared_ptr<Graph::State>& graph) {
-  stream.capture = graph;
-  stream.word.fetch_or(StreamState::kCapturing, std::memory_order_release);
-  stream.card->captures.fetch_add(1, std::memory_order_release);
-  std::lock_guard lock(graph->mutex);
-  graph->streams.push_back(&stream);
-}
-
-void capture_work(StreamState& stream, Engine engine, std::unique_ptr<Work> work) {
-  std::lock_guard lock(stream.capture->mutex);
-  stream.capture->works->push_back({engine, std::move(work)});
-}
-
 Graph::Graph() : state_(std::make_shared<State>()) {}
 
 Graph::~Graph() {
-  if (state_->capturing.load(std::memory_order_relaxed)) (void)capture_end();
+  if (!forked_after_use()) end_capture(false);
 }
 
-Status Graph::capture_begin(StreamRef ref, MempoolId pool) {
+Status Graph::capture_begin(StreamRef ref, MempoolId pool, CaptureMode mode) {
   Card* card = nullptr;
   StreamState* stream = nullptr;
   if (Status found = find_stream(ref, &card, &stream); !found.is_ok()) return found;
   std::lock_guard lock(card->mutex);
   if (stream->capture != nullptr) {
-    return capture_error("capture_begin: stream " + std::to_string(ref.id) +
-                         " is capturing already");
+    return fail_capture(
+        *stream->capture,
+        Status::error(StatusCode::kIllegalState,
+                      "capture_begin: the operation cannot be performed in the present "
+                      "state: stream " +
+                          std::to_string(ref.id) + " is capturing already"));
   }
   if (Status error = take_error(*stream); !error.is_ok()) return error;
   {
@@ -109,29 +100,60 @@ Status Graph::capture_begin(StreamRef ref, MempoolId pool) {
     }
     state_->pool = pool == MempoolId{0, 0} ? new_mempool_id() : pool;
     state_->works = std::make_shared<CapturedWorks>();
+    state_->mode = mode;
+    state_->thread = std::this_thread::get_id();
+    state_->invalid.clear();
     state_->capturing.store(true);
   }
   join_capture(*stream, state_);
+  remember_capture(state_);
   return Status::ok();
 }
 
 Status Graph::capture_end() {
   if (forked_after_use()) return forked_status();
-  std::vector<StreamState*> streams;
+  std::vector<Branch> branches;
+  Status status = Status::ok();
   {
     std::lock_guard lock(state_->mutex);
-    if (!state_->capturing.exchange(false)) {
+    if (!state_->capturing.load()) {
       return capture_error("capture_end: this graph is not capturing");
     }
-    streams.swap(state_->streams);
+    if (state_->mode != CaptureMode::kRelaxed && state_->thread != std::this_thread::get_id()) {
+      return Status::error(StatusCode::kCaptureWrongThread,
+                           "capture_end: this capture can only be ended by the thread that began "
+                           "it (capture_error_mode=\"relaxed\" allows any)");
+    }
+    status = state_->invalid_status("capture_end");
+    if (status.is_ok() && state_->has_unjoined_work()) {
+      status = Status::error(StatusCode::kCaptureUnjoined,
+                             "capture_end: capturing stream has unjoined work: a stream that "
+                             "joined the capture must be waited for by the captured stream "
+                             "(wait_stream) before it ends");
+    }
   }
-  for (StreamState* stream : streams) {
-    std::lock_guard lock(stream->card->mutex);
-    stream->capture.reset();
-    stream->word.fetch_and(~StreamState::kCapturing, std::memory_order_release);
-    stream->card->captures.fetch_sub(1, std::memory_order_release);
+  end_capture(status.is_ok());
+  return status;
+}
+
+// Sets the streams free; drops what was captured unless it is to be kept.
+void Graph::end_capture(bool keep) {
+  std::vector<Branch> branches;
+  std::shared_ptr<CapturedWorks> dropped;
+  {
+    std::lock_guard lock(state_->mutex);
+    if (!state_->capturing.exchange(false)) return;
+    branches.swap(state_->branches);
+    if (!keep) dropped.swap(state_->works);
   }
-  return Status::ok();
+  forget_capture(state_.get());
+  for (const Branch& branch : branches) {
+    StreamState& stream = *branch.stream;
+    std::lock_guard lock(stream.card->mutex);
+    stream.capture.reset();
+    stream.word.fetch_and(~StreamState::kCapturing, std::memory_order_release);
+    stream.card->captures.fetch_sub(1, std::memory_order_release);
+  }
 }
 
 Status Graph::replay(StreamRef stream) {
@@ -147,7 +169,7 @@ Status Graph::replay(StreamRef stream) {
 }
 
 void Graph::reset() {
-  if (state_->capturing.load()) (void)capture_end();
+  if (!forked_after_use()) end_capture(false);
   std::shared_ptr<CapturedWorks> dropped;  // destroyed without the lock; replays in flight keep it
   std::lock_guard lock(state_->mutex);
   dropped.swap(state_->works);
@@ -156,13 +178,6 @@ void Graph::reset() {
 MempoolId Graph::pool() const {
   std::lock_guard lock(state_->mutex);
   return state_->pool;
-}
-
-bool is_capturing(StreamRef ref) {
-  Card* card = nullptr;
-  StreamState* stream = nullptr;
-  if (!find_stream(ref, &card, &stream).is_ok()) return false;
-  return (stream->word.load(std::memory_order_acquire) & StreamState::kCapturing) != 0;
 }
 
 MempoolId new_mempool_id() {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph_state.h"
 #include "stream_queue.h"
 #include "synchronize.h"
 
@@ -20,8 +21,9 @@ Status HostGate::wait(StreamRef ref) const {
   {
     std::lock_guard lock(card->mutex);
     if (stream->capture != nullptr) {
-      return Status::error(StatusCode::kCapture,
-                           "gate wait: a capturing stream cannot wait for the host");
+      return fail_capture(*stream->capture,
+                          Status::error(StatusCode::kCaptureIsolation,
+                                        "gate wait: a capturing stream cannot wait for the host"));
     }
     Item item;
     item.kind = Item::Kind::kWait;

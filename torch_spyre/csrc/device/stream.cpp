@@ -28,8 +28,7 @@ Status enqueue_special(StreamState& stream, Engine engine, std::unique_ptr<Work>
     return Status::error(StatusCode::kInvalidArgument, "the stream was destroyed");
   }
   if ((word & StreamState::kHasError) != 0) return take_error(stream);
-  capture_work(stream, engine, std::move(work));
-  return Status::ok();
+  return capture_work(stream, engine, std::move(work));
 }
 
 }  // namespace

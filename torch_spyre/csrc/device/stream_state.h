@@ -22,6 +22,7 @@ struct Record {
   std::uint64_t position = 0;  // in the stream: complete when so many items are
   bool timing = false;
   std::shared_ptr<Graph::State> graph;  // set when recorded in a capture; never completes then
+  std::vector<std::uint64_t> captured_after;  // what of that capture comes before it
 
   std::atomic<bool> done{false};        // the fields below are constant once it is set
   std::shared_ptr<const Status> error;  // what the work before it left, null when fine

@@ -11,6 +11,7 @@
 #include "executor.h"
 #include "fork_guard.h"
 #include "futex.h"
+#include "graph_state.h"
 #include "stream_queue.h"
 #include "team.h"
 
@@ -97,7 +98,11 @@ Status synchronize(StreamRef ref) {
   if (Status found = find_stream(ref, &card, &stream); !found.is_ok()) return found;
   const std::uint64_t word = stream->word.load(std::memory_order_acquire);
   if (word == 0 || running_stream() == stream) return Status::ok();
-  if ((word & StreamState::kCapturing) != 0) return capture_status("stream synchronize");
+  if ((word & StreamState::kCapturing) != 0) {
+    Status status = capture_status("stream synchronize");
+    invalidate_capture(ref, status.message);
+    return status;
+  }
   std::uint64_t position = 0;
   {
     std::lock_guard lock(card->mutex);
@@ -117,7 +122,9 @@ Status synchronize_device(int device) {
                              std::to_string(card_count()) + " Spyre cards");
   }
   if (card->captures.load(std::memory_order_acquire) != 0) {
-    return capture_status("device synchronize");
+    Status status = capture_status("device synchronize");
+    invalidate_captures_of(*card, status.message);
+    return status;
   }
   if (card->queued.load(std::memory_order_acquire) == 0 &&
       card->errors.load(std::memory_order_acquire) == 0) {

@@ -12,10 +12,40 @@ namespace {
   throw c10::AcceleratorError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, code, message);
 }
 
+// CUDA's number of an error of stream capture; 0 for other errors.
+int capture_error_code(device::StatusCode code) {
+  using device::StatusCode;
+  switch (code) {
+    case StatusCode::kIllegalState:
+      return 401;
+    case StatusCode::kCapture:
+      return 900;
+    case StatusCode::kCaptureInvalidated:
+      return 901;
+    case StatusCode::kCaptureMerge:
+      return 902;
+    case StatusCode::kCaptureUnjoined:
+      return 904;
+    case StatusCode::kCaptureIsolation:
+      return 905;
+    case StatusCode::kCaptureImplicit:
+      return 906;
+    case StatusCode::kCapturedEvent:
+      return 907;
+    case StatusCode::kCaptureWrongThread:
+      return 908;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 void throw_status(const device::Status& status) {
   using device::StatusCode;
+  if (const int code = capture_error_code(status.code); code != 0) {
+    throw_accelerator_error(code, status.message);
+  }
   switch (status.code) {
     case StatusCode::kInvalidArgument:
       C10_THROW_ERROR(ValueError, status.message);
@@ -25,8 +55,6 @@ void throw_status(const device::Status& status) {
       C10_THROW_ERROR(OutOfMemoryError, status.message);
     case StatusCode::kKernelFault:
       throw_accelerator_error(kErrorAssert, status.message);
-    case StatusCode::kCapture:
-      throw_accelerator_error(kErrorCapture, status.message);
     default:
       C10_THROW_ERROR(Error, status.message);
   }

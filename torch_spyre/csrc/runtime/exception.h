@@ -9,10 +9,10 @@ namespace spyre::runtime {
 // Error codes of torch.AcceleratorError.error_code; numbers as in CUDA's runtime where one fits.
 inline constexpr int kErrorInvalidDevice = 101;
 inline constexpr int kErrorAssert = 710;
-inline constexpr int kErrorCapture = 900;
 
-// Throws: kInvalidArgument -> ValueError, kInvalidDevice/kKernelFault/kCapture ->
-// torch.AcceleratorError, kOutOfMemory -> torch.OutOfMemoryError, everything else RuntimeError.
+// Throws: kInvalidArgument -> ValueError, kInvalidDevice/kKernelFault and misuse of
+// capture -> torch.AcceleratorError, kOutOfMemory -> torch.OutOfMemoryError, everything else
+// RuntimeError.
 [[noreturn]] void throw_status(const device::Status& status);
 
 inline void check(const device::Status& status) {

@@ -6,6 +6,8 @@
 
 #include <stdexcept>
 
+#include "runtime/tunable.h"
+
 namespace spyre::runtime {
 namespace {
 
@@ -126,7 +128,7 @@ std::vector<AdoptedResult> ExternCall::run(void* const* addresses,
   stack.reserve(arguments_.size());
   for (std::size_t i = 0; i < arguments_.size(); ++i)
     stack.push_back(evaluate(arguments_[i], schema[i].type()));
-  operator_.callBoxed(&stack);
+  if (!tunable_enabled() || !run_tuned_operator(operator_, stack)) operator_.callBoxed(&stack);
   std::vector<AdoptedResult> adopted;
   // Several returns are several stack entries; one return may itself be a tuple or list.
   const bool several = operator_.schema().returns().size() > 1;

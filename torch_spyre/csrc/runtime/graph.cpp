@@ -14,6 +14,17 @@ namespace spyre::runtime {
 
 namespace {
 
+device::CaptureMode capture_mode(at::GraphCaptureMode mode) {
+  switch (mode) {
+    case at::GraphCaptureMode::ThreadLocal:
+      return device::CaptureMode::kThreadLocal;
+    case at::GraphCaptureMode::Relaxed:
+      return device::CaptureMode::kRelaxed;
+    default:
+      return device::CaptureMode::kGlobal;
+  }
+}
+
 // Captures on the stream that is current at capture_begin(); memory allocated by the capturing
 // stream comes from the graph's own pool, so that outputs keep their addresses between replays.
 class GraphImpl final : public at::GraphImplInterface {
@@ -21,7 +32,7 @@ class GraphImpl final : public at::GraphImplInterface {
   explicit GraphImpl(const at::GraphImplArgs& args) : keep_graph_(args.keep_graph) {}
   ~GraphImpl() override { release(); }
 
-  void capture_begin(at::MempoolId_t pool, at::GraphCaptureMode) override {
+  void capture_begin(at::MempoolId_t pool, at::GraphCaptureMode mode) override {
     TORCH_CHECK(state_ == State::kEmpty,
                 "This SpyreGraph instance already owns a captured graph. To capture a new graph, "
                 "create a new instance or call reset() first.");
@@ -36,7 +47,7 @@ class GraphImpl final : public at::GraphImplInterface {
       // Streams that joined the capture through events belong to it.
       return candidate == stream.id || device::is_capturing({stream.device, candidate});
     });
-    const device::Status status = graph_.capture_begin(stream, pool_);
+    const device::Status status = graph_.capture_begin(stream, pool_, capture_mode(mode));
     if (!status.is_ok()) {
       allocator.end_allocate_to_pool(pool_);
       allocator.release_pool(pool_);
@@ -51,10 +62,13 @@ class GraphImpl final : public at::GraphImplInterface {
     TORCH_CHECK(state_ == State::kCapturing,
                 "capture_end() called without a matching capture_begin()");
     TORCH_CHECK(current_stream() == stream_, "Capture must end on the same stream it began on.");
+    const device::Status status = graph_.capture_end();
+    if (status.code == device::StatusCode::kCaptureWrongThread) {
+      throw_status(status);  // it goes on
+    }
     device::CachingAllocator::of(stream_.device).end_allocate_to_pool(pool_);
     state_ = State::kCaptured;
     g_captures.fetch_sub(1);
-    const device::Status status = graph_.capture_end();
     if (!status.is_ok()) {
       release();
       throw_status(status);

@@ -74,9 +74,10 @@ class GuardImpl final : public c10::impl::DeviceGuardImplInterface {
   bool queryStream(const c10::Stream& stream) const override {
     const device::StreamRef ref = from_c10(stream);
     if (device::is_capturing(ref)) [[unlikely]] {
-      check(device::Status::error(device::StatusCode::kCapture,
-                                  "stream query: operation not permitted when stream is capturing; "
-                                  "end the capture first"));
+      const std::string message =
+          "stream query: operation not permitted when stream is capturing; end the capture first";
+      device::invalidate_capture(ref, message);
+      check(device::Status::error(device::StatusCode::kCapture, message));
     }
     return device::query(ref);
   }
@@ -110,7 +111,11 @@ class GuardImpl final : public c10::impl::DeviceGuardImplInterface {
     }
   }
   bool queryEvent(void* event) const override {
-    return event == nullptr || event_of(event)->query();
+    bool done = true;
+    if (event != nullptr) {
+      check(event_of(event)->user_query(&done));
+    }
+    return done;
   }
   void synchronizeEvent(void* event) const override {
     if (event != nullptr) {
