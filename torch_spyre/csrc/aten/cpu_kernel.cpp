@@ -116,13 +116,6 @@ void set_generators(const c10::OperatorHandle& op, device::StreamRef stream, boo
   }
 }
 
-void call_cpu(const c10::OperatorHandle& op, c10::DispatchKey key, Stack* stack) {
-  if (runtime::tunable_enabled() && runtime::run_tuned_operator(op, *stack)) [[unlikely]] {
-    return;
-  }
-  op.redispatchBoxed(c10::DispatchKeySet(key), stack);
-}
-
 bool is_small(const OperatorRecord& record, const AliasSet& aliases) {
   std::int64_t total = 0;
   double product = 1;
@@ -270,7 +263,7 @@ bool can_queue_random(const c10::OperatorHandle& op, c10::DispatchKey key, const
     }
   }
   BelowAutograd guard;
-  call_cpu(op, key, &stack);
+  runtime::call_kernel(op, key, &stack);
   return true;
 }
 
@@ -299,7 +292,7 @@ struct QueuedCall {
 
   void operator()() {
     Stack stack = arguments;
-    call_cpu(op, key, &stack);
+    runtime::call_kernel(op, key, &stack);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       TORCH_CHECK(outputs[i].sizes() == c10::IntArrayRef(shapes[i]), op.operator_name(),
                   ": the output has shape ", c10::IntArrayRef(shapes[i]), " but ",
@@ -390,7 +383,7 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
     runtime::note_implicit_wait(record.name.c_str());
   }
   (small ? record.inlined : record.waited).fetch_add(1, std::memory_order_relaxed);
-  run_and_wait(stream, record.name, small, [&] { call_cpu(op, key, &arguments); });
+  run_and_wait(stream, record.name, small, [&] { runtime::call_kernel(op, key, &arguments); });
   if (record.mutates) {
     call.aliases.write_back();
   }

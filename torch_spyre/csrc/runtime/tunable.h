@@ -69,6 +69,14 @@ void run_tuned(const Product& product);
 // the stack. False, and nothing done, for other operators and for outputs that do not fit.
 bool run_tuned_operator(const c10::OperatorHandle& op, torch::jit::Stack& stack);
 
+// Runs the operator's kernel for `key` on CPU tensors; a product the tuned way when that is on.
+inline void call_kernel(const c10::OperatorHandle& op, c10::DispatchKey key,
+                        torch::jit::Stack* stack) {
+  if (!tunable_enabled() || !run_tuned_operator(op, *stack)) [[likely]] {
+    op.redispatchBoxed(c10::DispatchKeySet(key), stack);
+  }
+}
+
 // gemm_tuner.cpp: measures every solution on copies of the operands and returns the fastest.
 TunedResult tune(const GemmKey& key, const Product& product, const TunableSettings& settings);
 
