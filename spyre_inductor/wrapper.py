@@ -13,7 +13,9 @@ from typing import Any
 import sympy
 import torch
 from torch._inductor import config as inductor_config
+from torch._inductor.codegen.common import WorkspaceArg
 from torch._inductor.codegen.wrapper import (
+    MemoryPlanningLine,
     PythonWrapperCodegen,
     SubgraphPythonWrapperCodegen,
     WrapperLine,
@@ -108,6 +110,20 @@ class _SpyreWrapperMixin:
         if size != allocated:
             line += f".as_strided({size}, {as_tuple(stride)})"
         return line
+
+    def memory_plan_reuse(self) -> None:
+        """Without releases of workspaces at the very end: upstream drops such lines as pointless,
+        and asks for a name that a workspace has not."""
+        lines = self.lines  # type: ignore[attr-defined]
+        end = len(lines)
+        while end and isinstance(lines[end - 1], MemoryPlanningLine):
+            end -= 1
+        lines[end:] = [
+            line
+            for line in lines[end:]
+            if not isinstance(getattr(line, "node", None), WorkspaceArg)
+        ]
+        super().memory_plan_reuse()  # type: ignore[misc]
 
     def define_spyre_kernel(self, plan: KernelPlan) -> str:
         """Adds a kernel to the graph's module; returns the name to call it by.

@@ -108,3 +108,24 @@ def test_kernels_without_a_barrier_do_not_share_temporaries() -> None:
     for _ in range(10):
         for got, wanted in zip(compiled(*there), expected, strict=True):
             torch.testing.assert_close(got.cpu(), wanted)
+
+
+def test_a_graph_may_end_with_the_release_of_a_workspace() -> None:
+    """A sum that is split over cores, of an operator's result that nobody releases after it."""
+    x = torch.randn(8, 32, 64, 64)
+    check(lambda x: F.relu(x @ x.transpose(-1, -2)).sum(), x)
+
+
+def test_a_result_that_stays_where_it_lies_is_counted() -> None:
+    """Its slot stays reserved in the plan's workspace, on the card, for as many bytes."""
+    x, w = torch.randn(4, 3, 64, 64, device="spyre"), W.to("spyre")
+    compiled = torch.compile(followed, backend="spyre")
+    with torch.no_grad():
+        compiled(x, w)
+        torch.spyre.synchronize()
+        before = torch.spyre.memory_allocated()
+        torch.spyre.reset_peak_memory_stats()
+        compiled(x, w)
+        torch.spyre.synchronize()
+    convolved = 4 * 4 * 64 * 64 * 4
+    assert torch.spyre.max_memory_allocated() - before >= convolved

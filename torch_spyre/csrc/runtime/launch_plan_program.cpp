@@ -68,7 +68,8 @@ void LaunchPlan::Program::find_phases() {
 }
 
 // A result may keep its own memory when the call is the first to use the slot's, which is a
-// temporary: memory of an output is handed out before the call runs.
+// temporary: memory of an output is handed out before the call runs. The slot stays reserved in the
+// plan's workspace, so that the card's statistics count the result, wherever it lies.
 void LaunchPlan::Program::find_adoptable() {
   std::vector<int> results_in(spec_.memories.size(), 0);
   for (std::size_t step = 0; step < spec_.steps.size(); ++step) {
