@@ -12,6 +12,7 @@ from spyre_inductor.errors import PlanError
 from spyre_inductor.plan import kernel_plan as kp
 from spyre_inductor.plan.expr import IntExpr, symbols
 
+from .nan_payloads import clear_nans
 from .transposed_reads import transposed_reads
 
 
@@ -36,6 +37,9 @@ class LaneAnalysis:
         # Exponentials, and float32 sums of them: what a softmax divides.
         self._exponentials: set[str] = set()
         self._totals: dict[str, str] = {}
+        # Numbers of the stores along the lanes if those run in pairs (paired_lanes.py).
+        self.paired: dict[kp.Store, int] | None = None
+        self.clear_nans = clear_nans(plan)
         self.lanes_reduce = plan.lane_axis in {
             axis.name for axis in plan.reduction_axes
         }

@@ -6,7 +6,7 @@ long body with a remainder runs masked throughout, because two copies of it cost
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from spyre_inductor.plan import kernel_plan as kp
 from spyre_inductor.plan.expr import IntExpr
@@ -34,15 +34,25 @@ def has_whole_lanes(plan: kp.KernelPlan) -> bool:
     return False
 
 
-def lane_loop(whole: bool, heavy: bool) -> str:
-    """Name of the loop for a body without partial results."""
+def lane_loop(
+    whole: bool, heavy: bool, paired: Collection[kp.Store] | None = None
+) -> str:
+    """Name of the loop for a body without partial results.
+
+    Args:
+        paired: the stores of lanes in pairs of steps.
+    """
+    if paired is not None:
+        return f"for_paired_lanes<{max(1, len(paired))}>"
     if whole:
         return "for_whole_lanes"
     return "for_masked_lanes" if heavy else "for_lanes"
 
 
-def reducing_loop(extent: IntExpr) -> str:
+def reducing_loop(extent: IntExpr, paired: Collection[kp.Store] | None = None) -> str:
     """Name of the loop that gives its body the number of a partial result."""
+    if paired is not None:
+        return f"reduce_paired_lanes<{max(1, len(paired))}>"
     whole = isinstance(extent, int) and extent % (_PARTS * LANES) == 0
     return "reduce_whole_lanes" if whole else "reduce_lanes"
 

@@ -7,6 +7,7 @@ once, and lanes stay side by side.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from spyre_inductor.errors import PlanError
@@ -31,11 +32,15 @@ class LoopNest:
     levels: tuple[tuple[str, str], ...]
 
 
-def loop_nest(plan: kp.KernelPlan, by_columns: bool = False) -> LoopNest:
+def loop_nest(
+    plan: kp.KernelPlan,
+    by_columns: bool = False,
+    paired: Collection[kp.Store] | None = None,
+) -> LoopNest:
     """The loops over the parallel axes of `plan`; raises PlanError for an impossible division.
 
     With `by_columns` the innermost level is tiles of the lane axis, first <= lane < last, instead
-    of single steps of lanes.
+    of single steps of lanes. `paired`: the stores of lanes in pairs of steps.
     """
     names = [axis.name for axis in plan.axes]
     divided = list(plan.division.axes)
@@ -52,19 +57,26 @@ def loop_nest(plan: kp.KernelPlan, by_columns: bool = False) -> LoopNest:
     if not prefix:
         levels.append(("if (core != 0) return;  // One point: nothing to divide.", ""))
     elif prefix[-1].name == plan.lane_axis:
-        return LoopNest(tuple(_divided_levels(plan, prefix, rest, by_columns)))
+        return LoopNest(tuple(_divided_levels(plan, prefix, rest, by_columns, paired)))
     else:
-        levels.extend(_divided_levels(plan, prefix, (), by_columns))
+        levels.extend(_divided_levels(plan, prefix, (), by_columns, paired))
     outer = rest if reads is None else rest[:-2]
     for axis in outer:
-        levels.append(_loop(axis.name, "0", index_text(axis.extent), plan, by_columns))
+        levels.append(
+            _loop(axis.name, "0", index_text(axis.extent), plan, by_columns, paired)
+        )
     if reads is not None:
         levels.extend(_grouped(plan, (), reads))
     return LoopNest(tuple(levels))
 
 
 def _loop(
-    axis: str, begin: str, end: str, plan: kp.KernelPlan, by_columns: bool = False
+    axis: str,
+    begin: str,
+    end: str,
+    plan: kp.KernelPlan,
+    by_columns: bool = False,
+    paired: Collection[kp.Store] | None = None,
 ) -> tuple[str, str]:
     if axis == plan.lane_axis and by_columns:
         return (
@@ -73,7 +85,7 @@ def _loop(
         )
     if axis == plan.lane_axis:
         ops = (op for stage in plan.stages for op in stage.ops)
-        loop = lane_loop(has_whole_lanes(plan), is_heavy(ops))
+        loop = lane_loop(has_whole_lanes(plan), is_heavy(ops), paired)
         return (
             f"{loop}({begin}, {end}, [&](auto lanes, i64 {axis}) SPYRE_STEP {{",
             "});",
@@ -86,6 +98,7 @@ def _divided_levels(
     prefix: tuple[kp.Axis, ...],
     rest: tuple[kp.Axis, ...],
     by_columns: bool,
+    paired: Collection[kp.Store] | None,
 ) -> list[tuple[str, str]]:
     levels = _slice_levels(plan, prefix)
     last = prefix[-1]
@@ -98,7 +111,8 @@ def _divided_levels(
         begin, end = "run.begin", "run.end"
     # `rest` is not empty when `last` holds the lanes: they stay innermost.
     inner = [_loop(axis.name, "0", index_text(axis.extent), plan) for axis in rest]
-    return [*levels, *inner, _loop(last.name, begin, end, plan, by_columns)]
+    innermost = _loop(last.name, begin, end, plan, by_columns, paired)
+    return [*levels, *inner, innermost]
 
 
 def _slice_levels(

@@ -139,7 +139,10 @@ class OperationRenderer:
         if op.rounds_to is not None:
             target = cpp_types.memory_type(op.rounds_to)
             self.headers |= cpp_types.memory_headers((op.rounds_to,))
-            text = f"round_to<{target}>({text})"
+            rounds = f"round_to<{target}>"
+            if target == "bf16" and source.varying and self._has_clear_nans(op.value):
+                rounds = "round_clear_bf16"
+            text = f"{rounds}({text})"
         self.declare(op.result, text)
 
     def _store(self, op: kp.Store) -> None:
@@ -158,13 +161,19 @@ class OperationRenderer:
             self._store_lanes(op, address)
 
     def _store_lanes(self, op: kp.Store, address: str) -> None:
-        value = self.operand(self._unrounded(op), True)
+        unrounded = self._unrounded(op)
+        value = self.operand(unrounded, True)
         stride = self._lane_stride(op.index)
-        if stride == 1 and self._passes_caches(op.buffer):
-            self.headers.add("stream.h")
-            self.lines.add(f"stream(lanes, {address}, {value});")
-        elif stride == 1:
-            self.lines.add(f"store(lanes, {address}, {value});")
+        if stride == 1:
+            past = self._passes_caches(op.buffer)
+            if past:
+                self.headers.add("stream.h")
+            how = ""
+            if self.analysis.paired is not None:
+                nan = "kClear" if self._has_clear_nans(unrounded) else "kAny"
+                how = f"<{self.analysis.paired[op]}, Nan::{nan}>"
+            verb = "stream" if past else "store"
+            self.lines.add(f"{verb}{how}(lanes, {address}, {value});")
         elif stride == 0:
             self.lines.add(f"store({address}, last_lane(lanes, {value}));")
         elif stride is not None:
@@ -173,6 +182,9 @@ class OperationRenderer:
         else:
             index = self.lane_function(op.index)
             self.lines.add(f"scatter(lanes, {op.buffer}, {index}, {value});")
+
+    def _has_clear_nans(self, value: str) -> bool:
+        return value in self.analysis.clear_nans
 
     def _unrounded(self, op: kp.Store) -> str:
         """The stored value, before a rounding that the store itself repeats."""

@@ -16,6 +16,7 @@ from .column_stages import ColumnRenderer, reduces_columns
 from .environment import render_template
 from .lane_analysis import LaneAnalysis
 from .loop_nest import loop_nest
+from .paired_lanes import paired_stores
 from .stages import StageRenderer, staged_declarations
 from .units import KernelSource, divide_in_units, unit_text, whole_text
 
@@ -139,16 +140,20 @@ def kernel_text(plan: kp.KernelPlan) -> KernelText:
     analysis = LaneAnalysis(plan)
     lines = CodeLines(depth=1)
     by_columns = reduces_columns(analysis)
+    if not by_columns:
+        analysis.paired = paired_stores(analysis)
     stages: StageRenderer | ColumnRenderer = (
         ColumnRenderer(analysis, lines)
         if by_columns
         else StageRenderer(analysis, lines)
     )
     stages.headers |= cpp_types.memory_headers([b.dtype for b in plan.buffers])
+    if analysis.paired is not None:
+        stages.headers.add("pairs.h")
     for declaration in staged_declarations(analysis):
         lines.add(declaration)
     with ExitStack() as stack:
-        for opening, closing in loop_nest(plan, by_columns).levels:
+        for opening, closing in loop_nest(plan, by_columns, analysis.paired).levels:
             if closing:
                 stack.enter_context(lines.block(opening, closing))
             else:

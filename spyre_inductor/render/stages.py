@@ -129,9 +129,12 @@ class StageRenderer:
             return
         heavy = is_heavy(stage.ops)
         if reductions and not heavy:
-            loop, parts = reducing_loop(lane.extent), ", int part"
+            loop, parts = reducing_loop(lane.extent, self.analysis.paired), ", int part"
         else:
-            loop, parts = lane_loop(is_whole(lane.extent), heavy), ""
+            loop, parts = (
+                lane_loop(is_whole(lane.extent), heavy, self.analysis.paired),
+                "",
+            )
         bounds = f"0, {index_text(lane.extent)}"
         if any(r.in_blocks for r in reductions) and is_cut(lane, self._block(stage)):
             bounds = f"{lane.name}_from, {lane.name}_to"

@@ -23,11 +23,25 @@ SPYRE_INLINE u32v zero_extend(const u16v& a) {
 SPYRE_INLINE f32v widen_bf16(const u16v& raw) {
   return bitcast<f32>(zero_extend(raw) << splat<u32>(16));
 }
-SPYRE_INLINE u32v round_bits_bf16(const f32v& x) {
+// What is known of a NaN: that of bfloat16 memory, and of arithmetic with it, has a clear low half,
+// so that rounding its bits cannot carry it into another number.
+enum class Nan { kAny, kClear };
+
+// The rounded value in the high half of each word; the low half is of no meaning.
+template <Nan kNan>
+SPYRE_INLINE u32v rounded_words(const f32v& x) {
   const u32v bits = bitcast<u32>(x);
   const u32v odd = (bits >> splat<u32>(16)) & splat<u32>(1);
-  const u32v rounded = (bits + splat<u32>(0x7fff) + odd) >> splat<u32>(16);
-  return where(x != x, splat<u32>(0x7fc0), rounded);
+  const u32v rounded = bits + splat<u32>(0x7fff) + odd;
+  if constexpr (kNan == Nan::kClear) return rounded;
+  return where(x != x, splat<u32>(0x7fc00000), rounded);
+}
+SPYRE_INLINE u32v round_bits_bf16(const f32v& x) {
+  return rounded_words<Nan::kAny>(x) >> splat<u32>(16);
+}
+// As round_to<bf16>, where a NaN is known to have a clear low half.
+SPYRE_INLINE f32v round_clear_bf16(const f32v& x) {
+  return bitcast<f32>(rounded_words<Nan::kClear>(x) & splat<u32>(0xffff0000));
 }
 #if defined(SPYRE_AVX512) && defined(__AVX512BF16__)
 #define SPYRE_NATIVE_BF16 1

@@ -4,6 +4,7 @@
 #include "spyre_kernels/kernel.h"
 #include "spyre_kernels/bfloat16.h"
 #include "spyre_kernels/error_function.h"
+#include "spyre_kernels/pairs.h"
 
 namespace spyre::kernels {
 
@@ -26,7 +27,7 @@ SPYRE_KERNEL(spyre_fused_gelu_mul_0) {
 
   // Cores: x0, in units of 64.
   const Slice slice = core_slice(64000, 64, core, cores);
-  for_whole_lanes(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
+  for_paired_lanes<1>(slice.begin, slice.end, [&](auto lanes, i64 x0) SPYRE_STEP {
     const f32v tmp0 = load(lanes, in_ptr0 + x0);
     const f32 tmp1 = 0.5f;
     const f32v tmp2 = tmp0 * splat(tmp1);
@@ -36,10 +37,10 @@ SPYRE_KERNEL(spyre_fused_gelu_mul_0) {
     const f32 tmp6 = 1.0f;
     const f32v tmp7 = tmp5 + splat(tmp6);
     const f32v tmp8 = tmp2 * tmp7;
-    const f32v tmp9 = round_to<bf16>(tmp8);
+    const f32v tmp9 = round_clear_bf16(tmp8);
     const f32v tmp10 = load(lanes, in_ptr1 + x0);
     const f32v tmp11 = tmp9 * tmp10;
-    store(lanes, out_ptr0 + x0, tmp11);
+    store<0, Nan::kClear>(lanes, out_ptr0 + x0, tmp11);
   });
 }
 
