@@ -20,8 +20,10 @@ from torch.utils._ordered_set import OrderedSet
 
 from . import config
 from .kernel.pending_launches import PendingLaunches
-from .kernel.split_reduction import split_reduction
+from .kernel.split_reduction import Partial, split_reduction
+from .kernel.split_scan import split_scan
 from .kernel.spyre_kernel import SpyreKernel
+from .plan.kernel_plan import KernelPlan
 from .plan.verify import verify
 
 
@@ -129,16 +131,13 @@ class SpyreScheduling(SIMDScheduling):
         )
         name = "_".join(["spyre", fused, wrapper.next_kernel_suffix()])
         plan = verify(dataclasses.replace(kernel.plan, name=name))
-        split = split_reduction(plan, config.cores)
-        if split is None:
-            kernel.launches = (plan,)
-        else:
-            parts = {"partial": split.partial, "combine": split.combine}
-            kernel.launches = tuple(
-                verify(dataclasses.replace(part, name=f"{name}_{suffix}"))
-                for suffix, part in parts.items()
+        parts, kernel.partials = _parts(plan)
+        kernel.launches = tuple(
+            verify(
+                dataclasses.replace(part, name=f"{name}_{suffix}" if suffix else name)
             )
-            kernel.partials = split.partials
+            for suffix, part in parts.items()
+        )
         if self.scheduler._has_multi_stream_nodes():
             self.pending.flush()
         cores = kernel.launches[0].division.cores
@@ -147,3 +146,16 @@ class SpyreScheduling(SIMDScheduling):
         for launch in kernel.launches:
             wrapper.define_spyre_kernel(launch)
         return name
+
+
+def _parts(plan: KernelPlan) -> tuple[dict[str, KernelPlan], tuple[Partial, ...]]:
+    """What to launch for `plan`, by the suffix of its name, and the workspaces between."""
+    reduction = split_reduction(plan, config.cores)
+    if reduction is not None:
+        parts = {"partial": reduction.partial, "combine": reduction.combine}
+        return parts, reduction.partials
+    scan = split_scan(plan, config.cores)
+    if scan is not None:
+        parts = {"totals": scan.totals, "offsets": scan.offsets, "scan": scan.scan}
+        return parts, scan.partials
+    return {"": plan}, ()

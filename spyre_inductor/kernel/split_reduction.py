@@ -46,8 +46,15 @@ _COMBINED_BY = {
 }
 # A position is combined by the value that stands there, which the first kernel stores beside it.
 _VALUE_OF = {"argmax": "max", "argmin": "min"}
-_SPLIT_AXIS = "s0"
+SPLIT_AXIS = "s0"
 _PARTIAL = "partial_ptr"
+
+
+def partial_name(number: int) -> str:
+    """Argument name of a workspace."""
+    return f"{_PARTIAL}{number}"
+
+
 # A slice of fewer points is not worth a core.
 _POINTS_PER_SLICE = 1 << 15
 # Units of a slice, so that slices start on sticks.
@@ -82,7 +89,7 @@ def split_reduction(plan: KernelPlan, cores: int) -> SplitPlans | None:
     if position is None or any(not isinstance(a.extent, int) for a in _all_axes(plan)):
         return None
     axis = max(plan.reduction_axes, key=lambda a: int(a.extent))
-    splits = _splits(plan, axis, cores)
+    splits = slices_of(plan, axis, cores)
     if splits < 2:
         return None
     chunk = int(axis.extent) // splits
@@ -122,7 +129,7 @@ def _only_loop(plan: KernelPlan) -> int | None:
     return loops[0]
 
 
-def _splits(plan: KernelPlan, axis: Axis, cores: int) -> int:
+def slices_of(plan: KernelPlan, axis: Axis, cores: int) -> int:
     """Slices of `axis`: a divisor of its extent that fills the cores; 1 for no split."""
     outputs = 1
     for a in plan.axes:
@@ -148,43 +155,41 @@ def _split(
     after = plan.stages[position + 1 :]
     ops = _with_values_of_positions(loop.ops)
     reduces = [op for op in ops if isinstance(op, Reduce)]
-    outputs, flat = _flat_output(plan)
+    outputs, flat = flat_output(plan)
     names = [(r, d) for op in reduces for r, d in zip(op.results, op.dtypes)]
     partials = tuple(
-        Partial(f"{_PARTIAL}{i}", dtype, mul(splits, outputs))
+        Partial(partial_name(i), dtype, mul(splits, outputs))
         for i, (_, dtype) in enumerate(names)
     )
-    slot = add(flat, mul(_SPLIT_AXIS, outputs))
+    slot = add(flat, mul(SPLIT_AXIS, outputs))
     stores = [
         Store(partial.name, slot, result)
         for partial, (result, _) in zip(partials, names)
     ]
-    moved = {axis.name: add(mul(chunk, _SPLIT_AXIS), axis.name)}
+    moved = {axis.name: add(mul(chunk, SPLIT_AXIS), axis.name)}
     sliced = tuple(map_indices(op, lambda e: substitute(e, moved)) for op in ops)
     first = _pure(before)
-    partial_plan = _with_stages(
+    partial_plan = with_stages(
         plan,
         [*first, LoopStage(sliced), PointStage(tuple(stores))],
         partials,
-        "write",
-        (Axis(_SPLIT_AXIS, splits, "parallel"), *plan.axes),
+        (Axis(SPLIT_AXIS, splits, "parallel"), *plan.axes),
         tuple(
             dataclasses.replace(a, extent=chunk) if a is axis else a
             for a in plan.reduction_axes
         ),
     )
     loads = _combining(reduces, partials, slot)
-    combine_plan = _with_stages(
+    combine_plan = with_stages(
         plan,
         [*before, loads, *after],
         partials,
-        "read",
         plan.axes,
-        (Axis(_SPLIT_AXIS, splits, "reduction"),),
+        (Axis(SPLIT_AXIS, splits, "reduction"),),
     )
     return SplitPlans(
-        _divided(partial_plan, plan, (_SPLIT_AXIS,), splits),
-        _divided(combine_plan, plan, plan.division.axes, 1),
+        divided(partial_plan, plan, (SPLIT_AXIS,), splits),
+        divided(combine_plan, plan, plan.division.axes, 1),
         partials,
     )
 
@@ -202,7 +207,7 @@ def _with_values_of_positions(ops: tuple[Operation, ...]) -> tuple[Operation, ..
     return tuple(result)
 
 
-def _flat_output(plan: KernelPlan) -> tuple[IntExpr, IntExpr]:
+def flat_output(plan: KernelPlan) -> tuple[IntExpr, IntExpr]:
     """Number of outputs, and the output's number at a point of the parallel axes."""
     count: IntExpr = 1
     flat: IntExpr = 0
@@ -241,30 +246,30 @@ def _combining(
     return LoopStage((*ops, *later))
 
 
-def _with_stages(
+def with_stages(
     plan: KernelPlan,
     stages: list[Stage],
     partials: tuple[Partial, ...],
-    access: str,
     axes: tuple[Axis, ...],
     reduction_axes: tuple[Axis, ...],
 ) -> KernelPlan:
+    """`plan` with other stages and axes, and with the buffers and partials that these touch."""
     live = tuple(remove_dead_code(stages))
     read = {op.buffer for s in live for op in s.ops if isinstance(op, Load)}
     written = {op.buffer for s in live for op in s.ops if isinstance(op, Store)}
-    extra = tuple(
-        BufferArgument(p.name, (p.name,), p.dtype, access, (p.elems,), (1,), p.elems)
+    own = tuple(
+        BufferArgument(p.name, (p.name,), p.dtype, "read", (p.elems,), (1,), p.elems)
         for p in partials
     )
     buffers = tuple(
         dataclasses.replace(b, access=_access(b.name in read, b.name in written))
-        for b in plan.buffers
+        for b in (*plan.buffers, *own)
         if b.name in read | written
     )
     return dataclasses.replace(
         plan,
         stages=live,
-        buffers=(*buffers, *extra),
+        buffers=buffers,
         axes=axes,
         reduction_axes=reduction_axes,
     )
@@ -276,7 +281,7 @@ def _access(read: bool, written: bool) -> str:
     return "write" if written else "read"
 
 
-def _divided(
+def divided(
     plan: KernelPlan, original: KernelPlan, axes: tuple[str, ...], cores: int
 ) -> KernelPlan:
     """`plan` with its division, and a lane axis and tile of axes that it still has."""

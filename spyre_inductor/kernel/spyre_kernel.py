@@ -54,7 +54,7 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
     """Records operations instead of writing text; `codegen_kernel` closes the plan.
 
     The plan is `self.plan` after `codegen_kernel`. The scheduling names it and says in `launches`
-    what to run for it: the plan, or the two plans of a split reduction with their `partials`.
+    what to run for it: the plan, or those of a split reduction or scan with their `partials`.
     """
 
     overrides = SpyreOverrides  # type: ignore[assignment]
@@ -115,7 +115,9 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
             named = plan_with_workspaces(plan, arguments)
             node = V.graph.scheduler.current_node
             launch = Launch(named, args, self._operations(), node)
-            # The second kernel of a split reduction reads what the first one wrote.
+            # A later kernel of a split plan reads what the first one wrote.
+            if number > 0 and plan.division.cores > 1:
+                self.pending.flush()
             self.pending.add(launch, in_tail=self.in_tail or number > 0)
         for workspace in workspaces:
             self.pending.release_later(workspace)

@@ -1,6 +1,6 @@
 // bfloat16 in pairs of steps: one register of memory holds 32 points, whose even ones are the low
-// halves of 16 words and whose odd ones the high halves. Evens and Odds take a shift or a mask where
-// 16 neighbours take a permutation, and both their results are stored at once.
+// halves of 16 words and whose odd ones the high halves. Evens and Odds take a shift or a mask
+// where 16 neighbours take a permutation, and both their results are stored at once.
 //
 // A kernel runs in pairs when all it reads and writes along the lanes is bfloat16, side by side.
 #ifndef SPYRE_KERNELS_PAIRS_H_
@@ -46,9 +46,7 @@ SPYRE_INLINE void reduce_paired_lanes(i64 begin, i64 end, F step) {
 SPYRE_INLINE u32v words_of(const bf16* p) {
   return __builtin_bit_cast(u32v, from_array<u16, 2 * kLanes>((const u16*)p));
 }
-SPYRE_INLINE f32v load(Evens, const bf16* p) {
-  return bitcast<f32>(words_of(p) << splat<u32>(16));
-}
+SPYRE_INLINE f32v load(Evens, const bf16* p) { return bitcast<f32>(words_of(p) << splat<u32>(16)); }
 SPYRE_INLINE f32v load(Odds, const bf16* p) {
   return bitcast<f32>(words_of(p) & splat<u32>(0xffff0000));
 }

@@ -71,8 +71,9 @@ struct ScanAcross {
   template <class L>
   SPYRE_INLINE auto next(L lanes, const typename LanesOf<T>::type& x) {
     if constexpr (__is_same(Op, Sum) && !__is_same(T, bool)) {
-      const Vec<Wide> sums = prefix_sum(convert<Wide>(x)) + splat(running);
-      running = last_lane(lanes, sums);
+      const Vec<Wide> local = prefix_sum(convert<Wide>(x));
+      const Vec<Wide> sums = local + splat(running);
+      running = Wide(running + last_lane(lanes, local));  // one addition from step to step
       return convert<T>(sums);
     } else {
       return one_by_one(lanes, x);
