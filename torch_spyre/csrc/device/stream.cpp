@@ -1,5 +1,7 @@
 #include "stream.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -20,6 +22,21 @@ int clamped(int priority) { return std::clamp(priority, kHighestPriority, kLowes
 
 // The default stream and the pool's are there for good.
 constexpr StreamId kFirstOwnStream = 1 + kPriorityLevels * kStreamsPerPriority;
+
+// Note [Teams of two threads]: libgomp counts the workers of all threads' OpenMP teams. Once they
+// are more than the host's cores, idle workers sleep at once, and every parallel operator of an
+// executor pays a wake: 45 us instead of 10 for 131072 elements. A thread that feeds the card and
+// once ran a parallel operator on the CPU holds such a team for ever, so its team is dissolved now
+// and then; the next parallel operator on the CPU makes a new one (0.1 ms). Nothing else is lost,
+// and without a team the call costs 0.2 us.
+constexpr std::uint32_t kLaunchesPerRelease = 64;
+
+void release_idle_team() {
+  thread_local std::uint32_t launches = 0;
+  if (++launches % kLaunchesPerRelease == 0 && !on_engine_thread()) {
+    (void)omp_pause_resource_all(omp_pause_soft);  // refuses inside a parallel region
+  }
+}
 
 // For a stream that is not simply open: what stops the work, or where it went instead.
 Status enqueue_special(StreamState& stream, Engine engine, std::unique_ptr<Work>& work,
@@ -94,6 +111,7 @@ Status enqueue(StreamRef ref, Engine engine, std::unique_ptr<Work> work) {
   if (Status found = find_stream(ref, &card, &stream); !found.is_ok()) return found;
   if (engines_stopped()) return exiting_status();
   if (Status started = start_engine(*card, engine); !started.is_ok()) return started;
+  release_idle_team();
   Item item;
   item.engine = engine;
   if (activity_enabled()) {
