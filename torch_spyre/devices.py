@@ -176,19 +176,16 @@ def drain_at_exit() -> None:
 
     Queued work may own memory whose deleter needs the interpreter; an engine thread that asks for
     it during finalization would end the process. An error nobody asked for yet is raised here, so
-    that Python prints it. Work that is left after the grace is abandoned, as on CUDA.
+    that Python prints it. Work that is left after the grace, or that a daemon thread goes on to
+    queue, is abandoned, as on CUDA.
     """
     if not is_initialized() or _is_in_bad_fork():
         return
     end = time.monotonic() + EXIT_GRACE_S
-    while any(map(_C.queued_work, range(device_count()))):
-        if time.monotonic() > end:
-            return
-        time.sleep(0.001)
     errors = []
     for index in range(device_count()):
         try:
-            synchronize(index)
+            _C.drain_at_exit(index, max(end - time.monotonic(), 0.0))
         except RuntimeError as error:
             errors.append(error)
     if errors:

@@ -6,6 +6,7 @@
 #include "device/launch.h"
 #include "device/properties.h"
 #include "device/stream.h"
+#include "device/synchronize.h"
 #include "runtime/current.h"
 #include "runtime/stream.h"
 
@@ -48,6 +49,14 @@ bool bind_device(PyObject* object) {
     runtime::check(device::synchronize_device(index));
   });
   // Entries that wait in the card's queues; never waits itself.
+  module.def("drain_at_exit", [](int index, double seconds) {
+    device::Status status;
+    {
+      const py::gil_scoped_release released;
+      status = device::drain_at_exit(index, static_cast<std::int64_t>(seconds * 1e9));
+    }
+    runtime::check(status);
+  });
   module.def("queued_work", [](int index) {
     const device::Card* card = device::find_card(index);
     return card == nullptr ? 0 : card->queued.load(std::memory_order_acquire);

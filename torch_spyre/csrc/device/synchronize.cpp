@@ -1,7 +1,9 @@
 #include "synchronize.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -135,6 +137,26 @@ Status synchronize_device(int device) {
     if (target.stream == running_stream()) continue;
     Status waited = wait_for_position(*target.stream, target.position);
     if (!waited.is_ok()) return waited;
+  }
+  Status first = Status::ok();
+  std::lock_guard lock(card->mutex);
+  for (const Target& target : targets) {
+    Status error = take_error(*target.stream);
+    if (first.is_ok()) first = std::move(error);
+  }
+  return first;
+}
+
+Status drain_at_exit(int device, std::int64_t timeout_ns) {
+  Card* card = find_card(device);
+  if (card == nullptr || forked_after_use()) return Status::ok();
+  const std::int64_t deadline_ns = now_ns() + timeout_ns;
+  const std::vector<Target> targets = targets_of(*card);
+  for (const Target& target : targets) {
+    while (!reached(*target.stream, target.position)) {
+      if (now_ns() > deadline_ns || engines_stopped()) return Status::ok();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
   }
   Status first = Status::ok();
   std::lock_guard lock(card->mutex);
