@@ -31,8 +31,17 @@ enum class Nan { kAny, kClear };
 template <Nan kNan>
 SPYRE_INLINE u32v rounded_words(const f32v& x) {
   const u32v bits = bitcast<u32>(x);
+#if defined(SPYRE_AVX512)
+  using Ints = Register<i32, 16>::type;
+  const auto all = (Ints)bits.v;
+  const auto odd = __builtin_ia32_ptestmd512(all, (Ints)splat<u32>(0x10000).v, u16(-1));
+  const u32v down = bits + splat<u32>(0x7fff);
+  const u32v rounded = {(Register<u32, 16>::type)__builtin_ia32_paddd512_mask(
+      all, (Ints)splat<u32>(0x8000).v, (Ints)down.v, odd)};
+#else
   const u32v odd = (bits >> splat<u32>(16)) & splat<u32>(1);
   const u32v rounded = bits + splat<u32>(0x7fff) + odd;
+#endif
   if constexpr (kNan == Nan::kClear) return rounded;
   return where(x != x, splat<u32>(0x7fc00000), rounded);
 }

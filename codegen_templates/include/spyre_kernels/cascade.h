@@ -28,15 +28,15 @@ struct Cascade {
     level[0].join(block);
     if (__builtin_expect(++taken % kRadix == 0, 0)) carry();
   }
-  // Not inline: it runs once in kRadix blocks.
-  __attribute__((noinline)) void carry() {
+  // Runs once in kRadix blocks: `cold` keeps its code, and the time to compile it, small.
+  __attribute__((noinline, cold)) void carry() {
     u64 blocks = taken;
     for (int i = 0; i + 1 < kCascadeLevels && blocks % kRadix == 0; ++i, blocks /= kRadix) {
       level[i + 1].join(level[i]);
       level[i] = State{};
     }
   }
-  SPYRE_INLINE State total() const {
+  __attribute__((noinline, cold)) State total() const {
     State all = level[0];
     for (int i = 1; i < kCascadeLevels; ++i) all.join(level[i]);
     return all;
@@ -66,7 +66,7 @@ struct ColumnCascade {
   SPYRE_INLINE void end_block() {
     if (++taken % kRadix == 0) carry();
   }
-  __attribute__((noinline)) void carry() {
+  __attribute__((noinline, cold)) void carry() {
     i64 blocks = taken;
     for (int i = 0; i + 1 < kLevels && blocks % kRadix == 0; ++i, blocks /= kRadix) {
       for (i64 at = 0; at < steps; ++at) {
@@ -107,10 +107,7 @@ struct LongSumAlong {
     block = {};
     points = 0;
   }
-  SPYRE_INLINE V result() {
-    end_block();
-    return blocks.total().result();
-  }
+  SPYRE_INLINE V result() const { return Sum::combine(blocks.total().value, block.value); }
 };
 
 // As Across<Sum, T>; end_block() after at most kBlock points.
@@ -128,9 +125,8 @@ struct LongSumAcross {
     blocks.take(Along<Sum, V>{block.in_lanes()});
     block = {};
   }
-  SPYRE_INLINE T result() {
-    end_block();
-    return fold<Sum>(blocks.total().result());
+  SPYRE_INLINE T result() const {
+    return fold<Sum>(Sum::combine(blocks.total().value, block.in_lanes()));
   }
 };
 
