@@ -108,8 +108,8 @@ class StageRenderer:
         """The loops outside of the lanes."""
         lane, block = self._lane(), self._block(stage)
         is_cut_here = lane is not None and is_cut(lane, block)
-        if blocked and not is_cut_here:
-            self.lines.add("i64 in_block = 0;")
+        if blocked and lane is not None and not is_cut_here:
+            self.lines.add(f"i64 {_counter(blocked)} = 0;")
         for axis in self.plan.reduction_axes:
             if axis is not lane:
                 extent = factor_text(axis.extent)
@@ -148,10 +148,11 @@ class StageRenderer:
             return
         with ExitStack() as stack:
             if not is_cut(lane, block):  # several runs along the lanes make a block
-                self.lines.add(f"in_block += {index_text(lane.extent)};")
-                head = f"if (in_block >= {block}) {{"
+                counter = _counter(blocked)
+                self.lines.add(f"{counter} += {index_text(lane.extent)};")
+                head = f"if ({counter} >= {block}) {{"
                 stack.enter_context(self.lines.block(head, "}"))
-                self.lines.add("in_block = 0;")
+                self.lines.add(f"{counter} = 0;")
             for name in blocked:
                 self.lines.add(f"{name}.end_block();")
 
@@ -248,3 +249,8 @@ def staged_declarations(analysis: LaneAnalysis) -> list[str]:
         kind = cpp_types.memory_type(value.dtype)
         lines.append(f"SPYRE_LX({kind}, {name}_lx, {index_text(product(extents))});")
     return lines
+
+
+def _counter(blocked: list[str]) -> str:
+    """The variable that counts points since the last block of a stage's reductions."""
+    return f"{blocked[0]}_points"

@@ -212,3 +212,10 @@ def test_histogram_of_integers_as_on_cuda() -> None:
 @pytest.mark.parametrize("shape", [(64, 64), (4099, 9)])
 def test_scan_across_rows_is_not_cut_for_a_gpu(shape: tuple[int, int]) -> None:
     check(lambda x: x.cumsum(-1), torch.randn(shape).t(), dynamic=True)
+
+
+def test_two_blocked_reductions_in_one_kernel() -> None:
+    def fn(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.group_norm(x + bias.view(-1, 1, 1), 4)
+
+    check(fn, torch.randn(4, 16, 32, 32), torch.randn(16))
