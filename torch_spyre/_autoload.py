@@ -37,6 +37,7 @@ def autoload() -> None:
         _compile_hook,
         device_module,
         devices,
+        fake_tensors,
         multiprocessing,
         tensor_exchange,
     )
@@ -52,5 +53,6 @@ def autoload() -> None:
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     tensor_exchange.register()
     multiprocessing.register()
+    fake_tensors.register()
     _compile_hook.watch_imports()
     atexit.register(devices.drain_at_exit)

@@ -1,7 +1,7 @@
 // Convolution and its backward: the outputs' metadata are plain arithmetic, so large ones queue.
 //
-// Note [Contiguous outputs]: the CPU may answer in channels-last, but fake tensors predict
-// contiguous outputs for this device; compiled graphs check it. So results are contiguous.
+// Outputs have the layout in which the CPU answers, channels-last or contiguous; fake tensors
+// (torch_spyre/fake_tensors.py) predict it by the same rule, and compiled graphs check it.
 #include <ATen/native/ConvUtils.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
@@ -43,6 +43,28 @@ std::vector<std::int64_t> output_size(const at::Tensor& input, const at::Tensor&
                                             p.dilation);
 }
 
+// Of the results of a convolution, by the CPU's rule; both tensors are aliases on the CPU.
+at::MemoryFormat result_format(const at::Tensor& input, const at::Tensor& weight,
+                               const at::Tensor& bias, const Parameters& p) {
+  const auto symbolic = [](const c10::DimVector& values) {
+    return c10::fromIntArrayRefSlow(values);
+  };
+  const auto backend = at::native::select_conv_backend(
+      input, weight, bias, symbolic(p.stride), symbolic(p.padding), symbolic(p.dilation),
+      p.transposed, symbolic(p.output_padding), p.groups, std::nullopt);
+  return at::native::_determine_backend_memory_format(input, weight, backend);
+}
+
+at::Tensor new_result(at::IntArrayRef sizes, at::MemoryFormat format, const at::Tensor& like) {
+  if (sizes.size() == 4 && format == at::MemoryFormat::ChannelsLast)
+    return new_tensor_strided(sizes, c10::get_channels_last_strides_2d(sizes), like.scalar_type(),
+                              like.device());
+  if (sizes.size() == 5 && format == at::MemoryFormat::ChannelsLast3d)
+    return new_tensor_strided(sizes, c10::get_channels_last_strides_3d(sizes), like.scalar_type(),
+                              like.device());
+  return new_tensor(sizes, like.scalar_type(), like.device());
+}
+
 at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                        const std::optional<at::Tensor>& bias, at::IntArrayRef stride,
                        at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
@@ -55,14 +77,14 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                c10::DimVector(output_padding),
                transposed,
                groups};
-  at::Tensor result =
-      new_tensor(output_size(input, weight, p), input.scalar_type(), input.device());
   AliasSet aliases(Ownership::kBorrowPool);
+  at::Tensor in = aliases.alias(input), w = aliases.alias(weight), b = aliases.alias(bias_tensor);
+  at::Tensor result = new_result(output_size(input, weight, p), result_format(in, w, b, p), input);
   const bool small = multiply_adds(transposed ? input.sizes() : result.sizes(), weight.sizes()) <=
                      kInlineMultiplyAdds;
   run_or_queue(runtime::current_stream(input.device().index()), "convolution", small,
-               [p = std::move(p), out = aliases.alias(result), in = aliases.alias(input),
-                w = aliases.alias(weight), b = aliases.alias(bias_tensor)]() mutable {
+               [p = std::move(p), out = aliases.alias(result), in = std::move(in), w = std::move(w),
+                b = std::move(b)]() mutable {
                  at::native::copy_(out,
                                    at::convolution(in, w, b, p.stride, p.padding, p.dilation,
                                                    p.transposed, p.output_padding, p.groups),
@@ -85,12 +107,14 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
   const std::int64_t channels = transposed ? weight.size(1) * groups : weight.size(0);
   std::array<at::Tensor, 3> grads;
   AliasSet aliases(Ownership::kBorrowPool);
+  at::Tensor in = aliases.alias(input), w = aliases.alias(weight);
+  const at::MemoryFormat format = result_format(in, w, at::Tensor(), p);
   std::array<at::Tensor, 3> targets;
   const std::array<at::DimVector, 3> sizes = {
       at::DimVector(input.sizes()), at::DimVector(weight.sizes()), at::DimVector({channels})};
   for (std::size_t i = 0; i < grads.size(); ++i) {
     if (output_mask[i]) {
-      grads[i] = new_tensor(sizes[i], input.scalar_type(), input.device());
+      grads[i] = new_result(sizes[i], format, input);
       targets[i] = aliases.alias(grads[i]);
     }
   }
@@ -99,7 +123,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
       kInlineMultiplyAdds;
   run_or_queue(runtime::current_stream(input.device().index()), "convolution_backward", small,
                [p = std::move(p), targets, output_mask, channels, grad = aliases.alias(grad_output),
-                in = aliases.alias(input), w = aliases.alias(weight)]() mutable {
+                in = std::move(in), w = std::move(w)]() mutable {
                  const std::array<std::int64_t, 1> bias_sizes = {channels};
                  auto [dx, dw, db] = at::convolution_backward(
                      grad, in, w, at::IntArrayRef(bias_sizes), p.stride, p.padding, p.dilation,
