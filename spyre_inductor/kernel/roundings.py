@@ -45,6 +45,9 @@ _HELD_BY: dict[str, frozenset[str]] = {
 _CHOOSING = frozenset(
     "neg abs relu maximum minimum sign floor ceil trunc round".split()
 )
+# A float16 times 1, 2, 4 ... 2^15 only ever rounds to infinity. So does float32 when the product is
+# taken this many times larger, and made as many times smaller again.
+_TO_OVERFLOW = 2.0**112
 # Of those, what commutes with rounding to nearest even, signs of zeros included.
 _SYMMETRIC = frozenset(("neg", "abs"))
 
@@ -63,7 +66,8 @@ def drop_useless_roundings(
         return list(stages)
     exact = _Exactness(memory, staged)
     first = [exact.rewritten(stage) for stage in stages]
-    return remove_dead_code(_Sinking(first, memory, exact.held, staged).stages())
+    left = _Sinking(first, memory, exact.held, staged).stages()
+    return remove_dead_code([exact.with_products(stage) for stage in left])
 
 
 class _Exactness:
@@ -73,6 +77,7 @@ class _Exactness:
         self._memory, self._staged = memory, staged
         self.held: dict[str, frozenset[str]] = {}
         self._constants: dict[str, float] = {}
+        self._products: dict[str, Compute] = {}
         self._integers: dict[str, str] = {}  # values that hold a small memory type
         self._same: dict[str, str] = {}
 
@@ -94,6 +99,29 @@ class _Exactness:
             and not op.bitcast
             and op.result not in self._staged
         )
+
+    def with_products(self, stage: Stage) -> Stage:
+        """Two products in place of each rounding to float16 that can only overflow."""
+        ops: list[Operation] = []
+        for op in stage.ops:
+            ops += self._with_products(op)
+        return dataclasses.replace(stage, ops=tuple(ops))
+
+    def _with_products(self, op: Operation) -> tuple[Operation, ...]:
+        if not isinstance(op, Cast) or op.rounds_to != "float16" or op.bitcast:
+            return (op,)
+        maker = self._products.get(op.value)
+        for factor, other in (maker.args, maker.args[::-1]) if maker else ():
+            size = self._constants.get(factor, 0.0)
+            if is_doubling(size, 15) and "float16" in self.held.get(other, ()):
+                name = op.result
+                return (
+                    Constant(f"{name}_up", size * _TO_OVERFLOW, "float32"),
+                    Compute(f"{name}_large", "mul", (other, f"{name}_up"), "float32"),
+                    Constant(f"{name}_down", 1 / _TO_OVERFLOW, "float32"),
+                    Compute(name, "mul", (f"{name}_large", f"{name}_down"), "float32"),
+                )
+        return (op,)
 
     def _note(self, op: Operation) -> None:
         held = self._held(op)
@@ -126,6 +154,7 @@ class _Exactness:
 
     def _computed(self, op: Compute) -> frozenset[str]:
         if op.op == "mul":
+            self._products[op.result] = op
             return self._scaled(op)
         args = {"where": op.args[1:], "copysign": op.args[:1]}.get(op.op, ())
         if op.op in _CHOOSING:
@@ -139,8 +168,7 @@ class _Exactness:
     def _scaled(self, op: Compute) -> frozenset[str]:
         """A bfloat16 times 1, 2, 4 ...: it has the range of float32, both ways round."""
         for factor, other in (op.args, op.args[::-1]):
-            size = abs(self._constants.get(factor, 0.0))
-            if 1 <= size < math.inf and math.frexp(size)[0] == 0.5:
+            if is_doubling(self._constants.get(factor, 0.0), 127):
                 return self.held.get(other, frozenset()) & {"bfloat16"}
         return frozenset()
 
@@ -235,6 +263,12 @@ class _Sinking:
         if after and isinstance(stage, LoopStage):
             rewritten.append(PointStage(tuple(after)))
         return rewritten
+
+
+def is_doubling(value: float, most: int) -> bool:
+    """Whether `value` is a power of two from 1 to 2^most, with either sign."""
+    size = abs(value)
+    return 1 <= size <= 2.0**most and math.frexp(size)[0] == 0.5
 
 
 def is_representable(value: float, memory: str) -> bool:

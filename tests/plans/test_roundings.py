@@ -51,7 +51,13 @@ def _assert_bits_equal(result: torch.Tensor, expected: torch.Tensor) -> None:
 POINTWISE: dict[str, tuple[Any, dict[torch.dtype, int]]] = {
     "sum_then_relu": (lambda a, b: torch.relu(a + b), {BFLOAT16: 0, FLOAT16: 0}),
     "product_then_relu": (lambda a, b: torch.relu(a * b), {BFLOAT16: 1, FLOAT16: 1}),
-    "doubled": (lambda a, b: torch.relu(a * 2 + b), {BFLOAT16: 0, FLOAT16: 1}),
+    "doubled": (lambda a, b: torch.relu(a * 2 + b), {BFLOAT16: 0, FLOAT16: 0}),
+    "times_a_large_power": (
+        lambda a, b: (a * -32768).abs().minimum(b),
+        {BFLOAT16: 0, FLOAT16: 0},
+    ),
+    "times_a_larger_power": (lambda a, b: a * 65536 + b, {BFLOAT16: 0, FLOAT16: 1}),
+    "tripled": (lambda a, b: a * 3 + b, {BFLOAT16: 1, FLOAT16: 1}),
     "halved": (lambda a, b: a * 0.5 + b, {BFLOAT16: 1, FLOAT16: 1}),
     "product_then_signs": (lambda a, b: -(a * b).abs(), {BFLOAT16: 0, FLOAT16: 0}),
     "greater_of_two": (
