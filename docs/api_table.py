@@ -24,7 +24,6 @@ _CUDA_LIBRARY = (
 REASONS = {
     "DeferredCudaCallError": "no call is deferred: seeds are set at once",
     "GreenContext": "a card's cores share one team of threads; no part of it can be set aside",
-    "check_error": "no call returns a status code: errors are raised as torch.AcceleratorError",
     "cudaStatus": _CUDA_LIBRARY,
     "cudart": _CUDA_LIBRARY,
     "current_blas_handle": _CUDA_LIBRARY,

@@ -37,7 +37,9 @@ from torch_spyre.memory import *  # noqa: F403
 from torch_spyre.memory import (  # noqa: F401
     _attach_out_of_memory_observer,
     _dump_snapshot,
+    _get_memory_metadata,
     _record_memory_history,
+    _set_memory_metadata,
     _snapshot,
 )
 from torch_spyre.multiprocessing import ipc_collect  # noqa: F401
@@ -46,10 +48,21 @@ from torch_spyre.random import *  # noqa: F403
 from torch_spyre.random import _get_rng_state_offset, _set_rng_state_offset  # noqa: F401
 from torch_spyre.sensors import *  # noqa: F403
 from torch_spyre.streams import *  # noqa: F403
-from torch_spyre.streams import _set_stream_by_id  # noqa: F401
+from torch_spyre.streams import _set_stream_by_id, _sleep  # noqa: F401
 
 # Every error of the device; carries CUDA's numbers in `error_code` where one fits.
 SpyreError = torch.AcceleratorError
+
+_STATUS = {0: "no error", 2: "out of memory", 101: "invalid device ordinal"}
+_STATUS |= {401: "illegal state of a capture", 710: "a kernel's check failed"}
+
+
+def check_error(res: int) -> None:
+    """Raises SpyreError with `res` as its error_code, unless `res` is 0."""
+    if int(res) != 0:
+        error = SpyreError(f"{_STATUS.get(int(res), 'Spyre error')} ({int(res)})")
+        error.error_code = int(res)
+        raise error
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:

@@ -150,17 +150,23 @@ _maybe_exchange_device = maybe_exchange_device
 
 
 class device:
-    """Context manager: changes the current card; None or a negative index changes nothing."""
+    """Context manager: changes the current card; None or a negative index changes nothing.
+
+    One object may be entered again, also inside itself.
+    """
 
     def __init__(self, device: Any) -> None:
         self.idx = _get_device_index(device, optional=True)
         self.prev_idx = -1
+        self._outer: list[int] = []  # prev_idx of the blocks around this one
 
     def __enter__(self) -> None:
+        self._outer.append(self.prev_idx)
         self.prev_idx = _C.maybe_exchange_device(self.idx)
 
     def __exit__(self, *exc: object) -> bool:
-        self.idx = _C.maybe_exchange_device(self.prev_idx)
+        _C.maybe_exchange_device(self.prev_idx)
+        self.prev_idx = self._outer.pop()
         return False
 
 

@@ -15,7 +15,11 @@ from torch_spyre import _C
 from torch_spyre.devices import Device, _get_device_index
 from torch_spyre.memory_history import (  # noqa: F401
     _dump_snapshot,
+    _get_memory_metadata,
     _record_memory_history,
+    _save_memory_usage,
+    _save_segment_usage,
+    _set_memory_metadata,
     _snapshot,
     memory_snapshot,
 )

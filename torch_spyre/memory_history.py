@@ -44,6 +44,36 @@ def _dump_snapshot(
         pickle.dump(_snapshot(augment_with_fx_traces=augment_with_fx_traces), file)
 
 
+def _set_memory_metadata(metadata: str) -> None:
+    """Text that every later entry of the history carries as "user_metadata"."""
+    _C.set_memory_metadata(metadata)
+
+
+def _get_memory_metadata() -> str:
+    """The text of _set_memory_metadata(); "" at first."""
+    return _C.memory_metadata()
+
+
+def _save_segment_usage(
+    filename: str = "output.svg", snapshot: dict[str, Any] | None = None
+) -> None:
+    """Writes a flame graph of segments; torch fetches the script that draws it at its first use."""
+    from torch.cuda._memory_viz import segments
+
+    with open(filename, "w", encoding="utf-8") as file:
+        file.write(segments(snapshot or _snapshot()))
+
+
+def _save_memory_usage(
+    filename: str = "output.svg", snapshot: dict[str, Any] | None = None
+) -> None:
+    """Writes a flame graph of memory in use; see _save_segment_usage()."""
+    from torch.cuda._memory_viz import memory
+
+    with open(filename, "w", encoding="utf-8") as file:
+        file.write(memory(snapshot or _snapshot()))
+
+
 def _record_memory_history(
     enabled: Literal["state", "all"] | None = "all",
     context: Literal["state", "alloc", "all"] | None = "all",

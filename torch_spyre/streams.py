@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import torch
@@ -52,6 +53,10 @@ class Stream(torch.Stream):
     def priority(self) -> int:
         """-3 (served first) to 0."""
         return _C.stream_priority(self.device_index, self.stream_id)
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.spyre_stream)
 
     @property
     def spyre_stream(self) -> int:
@@ -112,6 +117,10 @@ class Event(torch.Event):
     """
 
     _shared: _C.SharedEvent | None = None
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.event_id)
 
     def __new__(
         cls,
@@ -205,26 +214,29 @@ class Event(torch.Event):
 
 
 class StreamContext:
-    """Makes a stream, and its card, current inside a with block; None changes nothing."""
+    """Makes a stream, and its card, current inside a with block; None changes nothing.
+
+    One object may be entered again, also inside itself.
+    """
 
     def __init__(self, stream: torch.Stream | None) -> None:
         self.stream = stream
-        self._previous: tuple[int, int, int] | None = (
-            None  # card, card of stream, stream
-        )
+        # One entry per block: card, card of the stream, stream that was current there.
+        self._previous: list[tuple[int, int, int]] = []
 
     def __enter__(self) -> torch.Stream | None:
         if self.stream is None:
             return None
         index = self.stream.device_index
-        self._previous = (_C.current_device(), index, _C.current_stream_id(index))
+        previous = (_C.current_device(), index, _C.current_stream_id(index))
         set_stream(self.stream)
+        self._previous.append(previous)
         return self.stream
 
     def __exit__(self, *exc: object) -> None:
-        if self._previous is None:
+        if self.stream is None:
             return
-        card, index, stream_id = self._previous
+        card, index, stream_id = self._previous.pop()
         _C.set_current_stream(index, stream_id)
         _C.exchange_device(card)
 
@@ -270,3 +282,9 @@ def is_current_stream_capturing() -> bool:
         return False
     index = _C.current_device()
     return _C.is_capturing(index, _C.current_stream_id(index))
+
+
+def _sleep(cycles: int) -> None:
+    """Keeps the current stream busy for `cycles` ns: work of known length, for tests."""
+    index = _C.current_device()
+    _C.sleep(index, _C.current_stream_id(index), int(cycles))

@@ -201,14 +201,6 @@ def test_capture_misuse_raises_cudas_way() -> None:
         try:
             with pytest.raises(RuntimeError, match="already owns a captured graph"):
                 graph.capture_begin()
-            for forbidden in (
-                stream.query,
-                stream.synchronize,
-                torch.spyre.synchronize,
-                lambda: torch.ones(2, device="spyre").cpu(),
-            ):
-                with pytest.raises(torch.AcceleratorError, match="stream is capturing"):
-                    forbidden()
             with pytest.raises(RuntimeError, match="during stream capture only if"):
                 torch.spyre.manual_seed(torch.spyre.initial_seed() + 1)
             torch.spyre.manual_seed(torch.spyre.initial_seed())

@@ -105,6 +105,7 @@ py::list memory_traces() {
       to["size"] = from.size_bytes;
       to["stream"] = from.stream;
       to["time_us"] = from.time_us;
+      to["user_metadata"] = from.user_metadata;
       places.add(to, from.stack);
       entries.append(std::move(to));
     }
@@ -149,6 +150,8 @@ void record_memory_history(const std::optional<std::string>& enabled,
 
 bool bind_memory_history(PyObject* object) {
   auto module = py::reinterpret_borrow<py::module_>(object);
+  module.def("set_memory_metadata", &runtime::set_memory_metadata);
+  module.def("memory_metadata", &runtime::memory_metadata);
   module.def("memory_segments", &memory_segments);
   module.def("memory_traces", &memory_traces);
   module.def("record_memory_history", &record_memory_history);

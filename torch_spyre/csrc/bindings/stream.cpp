@@ -2,6 +2,9 @@
 #include <c10/util/Exception.h>
 #include <pybind11/pybind11.h>
 
+#include <chrono>
+#include <thread>
+
 #include "bindings/bindings.h"
 #include "device/event.h"
 #include "device/graph.h"
@@ -60,6 +63,12 @@ bool bind_stream(PyObject* object) {
   });
   module.def("is_stream", [](int index, device::StreamId id) {
     return index >= 0 && index < device::device_count() && device::is_stream({index, id});
+  });
+  // The card's compute engine does nothing for so long.
+  module.def("sleep", [](int index, device::StreamId id, std::int64_t nanoseconds) {
+    runtime::enqueue_compute(stream_at(index, id), "sleep", [nanoseconds] {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+    });
   });
   module.def("stream_priority", [](int index, device::StreamId id) {
     return device::stream_priority(stream_at(index, id));

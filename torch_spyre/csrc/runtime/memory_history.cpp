@@ -18,6 +18,7 @@ namespace {
 struct History {
   std::mutex mutex;
   HistoryOptions options;
+  std::string user_metadata;
   std::array<std::deque<TraceRecord>, kMaxDevices> traces;
   std::array<std::unordered_map<std::uintptr_t, Stack>, kMaxDevices> live_stacks;
 };
@@ -52,7 +53,7 @@ void record(int device, TraceKind kind, std::uintptr_t address, std::size_t nbyt
     std::lock_guard lock(all.mutex);
     options = all.options;
   }
-  TraceRecord entry{kind, address, nbytes, stream, now_us(), nullptr};
+  TraceRecord entry{kind, address, nbytes, stream, now_us(), nullptr, {}};
   if (kind == TraceKind::kOom) {
     std::size_t total_bytes = 0;
     device::CachingAllocator::of(device).memory_info(&entry.address, &total_bytes);
@@ -74,6 +75,7 @@ void record(int device, TraceKind kind, std::uintptr_t address, std::size_t nbyt
   if (!options.keep_trace || options.skipped.contains(static_cast<int>(kind))) {
     return;
   }
+  entry.user_metadata = all.user_metadata;
   auto& trace = all.traces[static_cast<std::size_t>(device)];
   trace.push_back(std::move(entry));
   if (trace.size() > options.max_entries) {
@@ -105,6 +107,18 @@ void stop_memory_history() {
   for (int device = 0; device < device::device_count(); ++device) {
     device::CachingAllocator::of(device).set_tracer({});
   }
+}
+
+void set_memory_metadata(std::string text) {
+  History& all = history();
+  std::lock_guard lock(all.mutex);
+  all.user_metadata = std::move(text);
+}
+
+std::string memory_metadata() {
+  History& all = history();
+  std::lock_guard lock(all.mutex);
+  return all.user_metadata;
 }
 
 std::vector<TraceRecord> memory_trace(int device) {

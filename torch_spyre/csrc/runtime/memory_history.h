@@ -24,6 +24,7 @@ struct TraceRecord {
   device::StreamId stream = 0;
   std::int64_t time_us = 0;  // since the epoch
   Stack stack;               // null when none was taken
+  std::string user_metadata;
 };
 
 // Which entries carry a stack; names as in torch.cuda.memory._record_memory_history.
@@ -40,6 +41,9 @@ struct HistoryOptions {
 // Thread safe. Recording adds about 2 us to an allocation, for the stack.
 void start_memory_history(HistoryOptions options, bool clear);
 void stop_memory_history();
+// Goes into every later entry.
+void set_memory_metadata(std::string text);
+std::string memory_metadata();
 std::vector<TraceRecord> memory_trace(int device);
 // The stack that allocated a live block; null when it was not recorded.
 Stack stack_of_block(int device, std::uintptr_t address);
