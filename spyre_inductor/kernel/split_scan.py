@@ -168,9 +168,9 @@ class _Split:
     def _scanning(self) -> list[Stage]:
         (result,) = self._scan.results
         first: list[Operation] = [
-            IndexValue("slice", SPLIT_AXIS, "int64"),
-            Constant("no_slice", 0, "int64"),
-            Compute("follows", "gt", ("slice", "no_slice"), "bool"),
+            IndexValue("position", SPLIT_AXIS, "int64"),
+            Constant("start", 0, "int64"),
+            Compute("follows", "gt", ("position", "start"), "bool"),
             Load("earlier", _OFFSETS, self._slot, self._wide, "follows"),
             Constant("nothing", _identity(self._scan.kind, self._wide), self._wide),
             Compute("offset", "where", ("follows", "earlier", "nothing"), self._wide),

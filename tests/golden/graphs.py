@@ -143,6 +143,14 @@ def in_place(x: torch.Tensor) -> torch.Tensor:
     return x.mul_(2).add_(1)
 
 
+def cumulative_sum_of_all(x: torch.Tensor) -> torch.Tensor:
+    return x.cumsum(0)
+
+
+def softmax_bfloat16(x: torch.Tensor) -> torch.Tensor:
+    return (x + 1).softmax(-1)
+
+
 _ROWS = (64, 1000)
 # function -> inputs. Values play no role: only plans are made.
 GRAPHS: dict[Callable[..., Any], tuple[Any, ...]] = {
@@ -167,10 +175,12 @@ GRAPHS: dict[Callable[..., Any], tuple[Any, ...]] = {
     rms_norm: (_f32(*_ROWS), _f32(1000)),
     row_sum: (_f32(*_ROWS),),
     column_sum: (_bf16(*_ROWS),),
+    softmax_bfloat16: (_bf16(64, 1024),),
     sum_of_all: (_f32(1024, 512),),
     argmax: (_f32(*_ROWS),),
     column_variance: (_f32(*_ROWS),),
     cumulative_sum: (_f32(*_ROWS),),
+    cumulative_sum_of_all: (_f32(1 << 18),),
     cumulative_max: (_f32(64, 48),),
     max_pool: (_f32(2, 3, 32, 32),),
     batch_norm_inference: (_f32(2, 16, 14, 14), _f32(16), _f32(16)),
