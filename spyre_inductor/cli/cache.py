@@ -177,7 +177,7 @@ def _build_lines(entry: CacheEntry) -> Iterator[tuple[str, object]]:
     yield "compiler", build["compiler"]
     yield "isa", build["isa"]
     yield "abi", build["abi_version"]
-    yield "time", f"{build['compile_ms']} ms"
+    yield "built in", f"{build['compile_ms']} ms"
     yield "command", build["command"]
     for name, facts in build["files"].items():
         yield name, f"{facts['bytes']} bytes"

@@ -8,6 +8,7 @@ spyre_fusion.txt (refused fusions and why), spyre_build.json or the compiler's c
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from torch._inductor.scheduler import fusion_log
 from torch._inductor.virtualized import V
 
 from .repro import repro_source
+
+# In a node's text: the user's lines, which the kernels name too, in ten lines' length per node.
+_STACK = re.compile(r""", \\?'stack_traces = \{\\?'.*?, \\?'\}\\?'""")
 
 
 def folder() -> Path | None:
@@ -61,7 +65,7 @@ class FusionRecord(logging.Handler):
         return record
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._lines.append(record.getMessage())
+        self._lines.append(_STACK.sub("", record.getMessage()))
 
     def write(self) -> None:
         """Stops and writes spyre_fusion.txt; each refusal once."""
