@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import sympy
@@ -74,6 +75,20 @@ class SpyreKernel(SIMDKernel[SpyreCSEVariable]):
     # --- what Inductor's base class asks -----------------------------------------------------
     def create_cse_var(self, *args: Any, **kwargs: Any) -> SpyreCSEVariable:
         return SpyreCSEVariable(*args, **kwargs)
+
+    @contextmanager
+    def set_current_node(self, node: Any) -> Iterator[None]:
+        """Bounds of values only where some value is an index: they take a fifth of the time."""
+        if any(n._body.indirect_vars for n in self.features.scheduler_nodes()):
+            with super().set_current_node(node):
+                yield
+            return
+        outer, self.current_node = self.current_node, node
+        self.node_to_bounds = None
+        try:
+            yield
+        finally:
+            self.current_node = outer
 
     def dtype_to_str(self, dtype: torch.dtype) -> str:
         return dtype_name(dtype)
