@@ -1,20 +1,17 @@
 #include "aten/cpu_kernel.h"
 
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/EmptyTensor.h>
-#include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/List.h>
 #include <ATen/core/stack.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "aten/capture.h"
 #include "aten/cpu_alias.h"
 #include "aten/device_check.h"
 #include "aten/execution.h"
+#include "aten/prediction.h"
+#include "aten/queue_rules.h"
 #include "device/graph.h"
 #include "runtime/capture.h"
 #include "runtime/generator.h"
@@ -24,11 +21,6 @@ namespace spyre::aten {
 namespace {
 
 using torch::jit::Stack;
-
-// About 30 us of single-threaded work (Note [Inline execution] in device/stream.h).
-constexpr std::int64_t kInlineElements = 32768;
-constexpr std::int64_t kInlineElementsUnknown = 16384;  // operators of unknown cost
-constexpr double kInlineMultiplyAdds = 1 << 20;         // float32
 
 // The arguments of one call with spyre tensors replaced by aliases, and what was seen on the way.
 struct Call {
@@ -116,155 +108,10 @@ void set_generators(const c10::OperatorHandle& op, device::StreamRef stream, boo
   }
 }
 
-bool is_small(const OperatorRecord& record, const AliasSet& aliases) {
-  std::int64_t total = 0;
-  double product = 1;
-  double slow = 1;
-  for (std::size_t i = 0; i < aliases.size(); ++i) {
-    const at::Tensor& tensor = aliases.alias_at(i);
-    const std::int64_t numel = tensor.numel();
-    total += numel;
-    product *= static_cast<double>(std::max<std::int64_t>(numel, 1));
-    if (tensor.scalar_type() != at::kFloat) {
-      slow = 8;
-    }
-  }
-  switch (record.cost) {
-    case CostKind::kMatmul:
-      // [m,k] x [k,n] -> [m,n]: the product of the three sizes is (m k n)^2.
-      return total <= kInlineElementsUnknown || std::sqrt(product) * slow <= kInlineMultiplyAdds;
-    case CostKind::kElementwise:
-      return total <= 3 * kInlineElements;
-    case CostKind::kOther:
-      return total <= kInlineElementsUnknown;
-  }
-  return false;
-}
-
-// The shape that the operator will give its output, argument `out`, where that is easy to say.
-std::optional<at::DimVector> output_shape(const OperatorRecord& record, const Stack& arguments,
-                                          std::size_t out) {
-  at::DimVector shape;
-  std::vector<at::IntArrayRef> inputs;
-  for (std::size_t k = 0; k < arguments.size(); ++k) {
-    if (k != out && arguments[k].isTensor() && arguments[k].toTensor().defined()) {
-      inputs.push_back(arguments[k].toTensor().sizes());
-    }
-  }
-  if (record.pointwise) {
-    for (const at::IntArrayRef sizes : inputs) {
-      shape = at::infer_size_dimvector(shape, sizes);
-    }
-    return shape;
-  }
-  if (record.cost == CostKind::kMatmul && inputs.size() >= 2) {
-    // The last two inputs are the factors: [..., m, k] x [..., k, n], the latter perhaps a vector.
-    const at::IntArrayRef left = inputs[inputs.size() - 2], right = inputs.back();
-    if (left.size() >= 2 && (right.size() == left.size() || right.size() == 1)) {
-      shape.assign(left.begin(), left.end() - 1);
-      if (right.size() > 1) {
-        shape.push_back(right.back());
-      }
-      return shape;
-    }
-  }
-  return std::nullopt;
-}
-
-// The kernel would refuse such an output, and the call should say so: a cast that may not be
-// allowed, elements that share memory among themselves or with an input.
-bool may_be_refused(const at::Tensor& out, const Stack& arguments) {
-  if (at::has_internal_overlap(out) != at::MemOverlap::No ||
-      !at::isFloatingType(out.scalar_type())) {
-    return true;
-  }
-  for (const c10::IValue& value : arguments) {
-    if (!value.isTensor() || !value.toTensor().defined() || value.toTensor().is_same(out)) {
-      continue;
-    }
-    const at::Tensor& input = value.toTensor();
-    const bool number = input.unsafeGetTensorImpl()->is_wrapped_number();
-    if (number ? input.is_complex()
-               : input.scalar_type() != out.scalar_type() ||
-                     input.storage().is_alias_of(out.storage())) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// ATen's own functions hand cat outputs of other dtypes, which it may refuse.
-bool lists_have_dtype(const Stack& arguments, at::ScalarType dtype) {
-  for (const c10::IValue& value : arguments) {
-    for (std::size_t i = 0; value.isTensorList() && i < value.toTensorList().size(); ++i) {
-      if (value.toTensorList().get(i).scalar_type() != dtype) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
-const at::Tensor* original_of(const AliasSet& aliases, const at::Tensor& alias) {
-  for (std::size_t i = 0; i < aliases.size(); ++i) {
-    if (aliases.alias_at(i).is_same(alias)) {
-      return &aliases.original(i);
-    }
-  }
-  return nullptr;
-}
-
-// A user's own out= may have to be resized or refused; the one that the structured wrapper made may
-// not, and has never been seen by Python.
-bool outputs_fit(const OperatorRecord& record, const AliasSet& aliases, const Stack& arguments) {
-  for (std::size_t i = 0; i < arguments.size() && i < 64; ++i) {
-    if (!(record.written_arguments >> i & 1) || !arguments[i].isTensor()) {
-      continue;
-    }
-    const at::Tensor& out = arguments[i].toTensor();
-    const at::Tensor* original = original_of(aliases, out);
-    if (original == nullptr) {
-      return false;
-    }
-    if (original->unsafeGetTensorImpl()->pyobj_slot()->load_pyobj() == nullptr) {
-      if ((out.numel() == 0 && out.dim() == 1) || !lists_have_dtype(arguments, out.scalar_type())) {
-        return false;
-      }
-      continue;
-    }
-    const std::optional<at::DimVector> shape = output_shape(record, arguments, i);
-    if (!shape || out.sizes() != at::IntArrayRef(*shape) || may_be_refused(out, arguments)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 bool returns_only_arguments(const c10::OperatorHandle& op) {
   const auto& results = op.schema().returns();
   return std::all_of(results.begin(), results.end(),
                      [](const c10::Argument& result) { return result.alias_info() != nullptr; });
-}
-
-// Wrong bounds must be raised by the call, as on CUDA: the kernel runs on empty tensors first, with
-// a generator that nobody uses. False when the tensors' shapes need the kernel's own look.
-bool can_queue_random(const c10::OperatorHandle& op, c10::DispatchKey key, const Stack& arguments) {
-  static const at::Generator unused = at::detail::createCPUGenerator();
-  Stack stack = arguments;
-  const at::IntArrayRef shape = arguments[0].toTensor().sizes();
-  for (c10::IValue& value : stack) {
-    if (value.isTensor()) {
-      if (value.toTensor().sizes() != shape) {
-        return false;
-      }
-      value = at::detail::empty_cpu({0}, value.toTensor().scalar_type());
-    } else if (value.isGenerator()) {
-      value = unused;
-    }
-  }
-  BelowAutograd guard;
-  runtime::call_kernel(op, key, &stack);
-  return true;
 }
 
 // The results of an operator that only writes its arguments are those arguments.
@@ -292,11 +139,16 @@ struct QueuedCall {
 
   void operator()() {
     Stack stack = arguments;
+    c10::SmallVector<const void*, 2> addresses;
+    for (const at::Tensor& output : outputs) {
+      addresses.push_back(output.const_data_ptr());
+    }
     runtime::call_kernel(op, key, &stack);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      TORCH_CHECK(outputs[i].sizes() == c10::IntArrayRef(shapes[i]), op.operator_name(),
-                  ": the output has shape ", c10::IntArrayRef(shapes[i]), " but ",
-                  outputs[i].sizes(), " is needed; resize it before the call");
+      TORCH_CHECK(outputs[i].sizes() == c10::IntArrayRef(shapes[i]) &&
+                      outputs[i].const_data_ptr() == addresses[i],
+                  op.operator_name(), ": the output has shape ", c10::IntArrayRef(shapes[i]),
+                  " but ", outputs[i].sizes(), " is needed; resize it before the call");
     }
   }
 };
@@ -328,6 +180,73 @@ void results_to_device(Call& call, Stack& results) {
   }
 }
 
+// The kernel itself must see an output that has another shape and elements, or shares memory.
+bool fits(const at::Tensor& out, at::IntArrayRef shape, const Stack& originals) {
+  for (const c10::IValue& value : originals) {
+    if (value.isTensorList() ||
+        (value.isTensor() && value.toTensor().defined() && !value.toTensor().is_same(out) &&
+         value.toTensor().storage().is_alias_of(out.storage()))) {
+      return false;
+    }
+  }
+  return at::has_internal_overlap(out) == at::MemOverlap::No &&
+         (out.sizes() == shape || out.numel() == 0);
+}
+
+// Makes the arguments that the call writes ready for it: empty ones are resized as predicted. False
+// when one does not fit; nothing has changed then.
+bool prepare_written(const OperatorRecord& record, const Stack& predicted, const Stack& originals,
+                     Stack& arguments) {
+  std::vector<std::size_t> written;
+  for (std::size_t i = 0; i < originals.size() && i < 64; ++i) {
+    if (record.written_arguments >> i & 1) {
+      written.push_back(i);
+    }
+  }
+  if (written.size() != predicted.size()) {
+    return false;
+  }
+  for (std::size_t k = 0; k < written.size(); ++k) {
+    const c10::IValue& out = originals[written[k]];
+    if (!out.isTensor() || !predicted[k].isTensor() ||
+        !fits(out.toTensor(), predicted[k].toTensor().sizes(), originals)) {
+      return false;
+    }
+  }
+  AliasSet resized(Ownership::kBorrowPool);
+  for (std::size_t k = 0; k < written.size(); ++k) {
+    const at::Tensor& out = originals[written[k]].toTensor();
+    const at::IntArrayRef shape = predicted[k].toTensor().sizes();
+    if (out.sizes() != shape) {
+      out.resize_(shape);
+      arguments[written[k]] = resized.alias(out);
+    }
+  }
+  return true;
+}
+
+// Queues a call whose results the meta kernel tells; false when it does not.
+bool queue_unseen(const c10::OperatorHandle& op, const OperatorRecord& record, c10::DispatchKey key,
+                  device::StreamRef stream, const Call& call, const Stack& originals,
+                  Stack& arguments, Stack* stack) {
+  std::string why;
+  const std::optional<Stack> predicted = predict_results(op, originals, &why);
+  if (!predicted || !worth_queueing(record, *predicted)) {
+    return false;
+  }
+  if (record.writes_arguments) {
+    if (!prepare_written(record, *predicted, originals, arguments)) {
+      return false;
+    }
+    queue_call(op, record, key, stream, arguments);
+    return_written_arguments(op, originals, stack);
+    return true;
+  }
+  queue_predicted(op, record, key, stream, call.device, *predicted, arguments,
+                  Ownership::kBorrowPool, stack);
+  return true;
+}
+
 }  // namespace
 
 void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::DispatchKey key,
@@ -342,9 +261,11 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
                   std::make_move_iterator(stack->end()));
   stack->resize(first);
   // AliasSet keeps each original alive: the stack may have held its last reference.
+  const bool captures = runtime::any_capture();
+  const bool predictable = record.predictable && key == c10::DispatchKey::CPU && !captures;
   const bool may_queue = record.queueable;
-  Call call(may_queue ? Ownership::kBorrowPool : Ownership::kOwn);
-  const Stack originals = may_queue || runtime::any_capture() ? arguments : Stack();
+  Call call(may_queue || predictable ? Ownership::kBorrowPool : Ownership::kOwn);
+  const Stack originals = may_queue || predictable || captures ? arguments : Stack();
   check_devices(record, arguments);
   for (c10::IValue& value : arguments) {
     alias_value(call, value);
@@ -362,7 +283,8 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
     set_generators(op, stream, on_card, arguments);
   }
   const bool small = is_small(record, call.aliases);
-  if (may_queue && call.plain && !call.host_data && !(small && runtime::may_run_inline(stream)) &&
+  const bool here = small && runtime::may_run_inline(stream);
+  if (may_queue && call.plain && !call.host_data && !here &&
       (!record.outputs_may_resize || outputs_fit(record, call.aliases, arguments)) &&
       (!record.random || can_queue_random(op, key, arguments))) {
     record.queued.fetch_add(1, std::memory_order_relaxed);
@@ -370,7 +292,7 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
     return_written_arguments(op, originals, stack);
     return;
   }
-  if (runtime::any_capture() && device::is_capturing(stream)) {
+  if (captures && device::is_capturing(stream)) {
     if (returns_only_arguments(op) && !record.outputs_may_resize) {
       queue_call(op, record, key, stream, arguments);
       return_written_arguments(op, originals, stack);
@@ -379,11 +301,20 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
     }
     return;
   }
+  const bool learns = predictable && call.plain && !call.host_data && !call.host_result && on_card;
+  const bool known = learns && prediction_holds(record, dtype_set(call.aliases));
+  if (known && !here && queue_unseen(op, record, key, stream, call, originals, arguments, stack)) {
+    record.queued.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   if (record.reads_data) {
     runtime::note_implicit_wait(record.name.c_str());
   }
-  (small ? record.inlined : record.waited).fetch_add(1, std::memory_order_relaxed);
+  (here ? record.inlined : record.waited).fetch_add(1, std::memory_order_relaxed);
   run_and_wait(stream, record.name, small, [&] { runtime::call_kernel(op, key, &arguments); });
+  if (learns && !known) {
+    learn_prediction(op, record, call.aliases, originals, arguments);
+  }
   if (record.mutates) {
     call.aliases.write_back();
   }
