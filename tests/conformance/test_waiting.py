@@ -153,3 +153,16 @@ def test_values_become_the_streams_error() -> None:
     with pytest.raises(RuntimeError, match="invalid multinomial distribution"):
         torch.multinomial(negative, 4, replacement=True)
         torch.spyre.synchronize()
+
+
+def test_a_queued_kernel_may_choose_another_memory_format() -> None:
+    """max_unpool2d restrides its output to channels-last; ours has told its strides by then."""
+    x = torch.rand(2, 3, 8, 8)
+    pooled, indices = torch.nn.functional.max_pool2d(x, 2, return_indices=True)
+    expected = torch.nn.functional.max_unpool2d(pooled, indices, 2)
+    for layout in (torch.contiguous_format, torch.channels_last):
+        given = [t.to("spyre", memory_format=layout) for t in (pooled, indices)]
+        for _ in range(4):
+            torch.mm(operator_cases.busy_matrix(), operator_cases.busy_matrix())
+        result = torch.nn.functional.max_unpool2d(*given, 2)
+        torch.testing.assert_close(result.cpu(), expected, check_stride=False)

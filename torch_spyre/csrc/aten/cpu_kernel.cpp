@@ -12,6 +12,7 @@
 #include "aten/execution.h"
 #include "aten/prediction.h"
 #include "aten/queue_rules.h"
+#include "aten/written_output.h"
 #include "device/graph.h"
 #include "runtime/capture.h"
 #include "runtime/generator.h"
@@ -134,32 +135,24 @@ struct QueuedCall {
   c10::OperatorHandle op;
   c10::DispatchKey key;
   Stack arguments;
-  c10::SmallVector<at::Tensor, 2> outputs;  // aliases whose shape must not change
-  c10::SmallVector<c10::DimVector, 2> shapes;
+  c10::SmallVector<at::Tensor, 2> outputs;  // aliases
 
   void operator()() {
     Stack stack = arguments;
-    c10::SmallVector<const void*, 2> addresses;
-    for (const at::Tensor& output : outputs) {
-      addresses.push_back(output.const_data_ptr());
-    }
+    c10::SmallVector<WrittenOutput, 2> written(outputs.begin(), outputs.end());
     runtime::call_kernel(op, key, &stack);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      TORCH_CHECK(outputs[i].sizes() == c10::IntArrayRef(shapes[i]) &&
-                      outputs[i].const_data_ptr() == addresses[i],
-                  op.operator_name(), ": the output has shape ", c10::IntArrayRef(shapes[i]),
-                  " but ", outputs[i].sizes(), " is needed; resize it before the call");
+    for (WrittenOutput& output : written) {
+      output.settle(op.operator_name());
     }
   }
 };
 
 void queue_call(const c10::OperatorHandle& op, const OperatorRecord& record, c10::DispatchKey key,
                 device::StreamRef stream, const Stack& borrowed) {
-  QueuedCall work{op, key, borrowed, {}, {}};
+  QueuedCall work{op, key, borrowed, {}};
   for (std::size_t i = 0; i < borrowed.size() && i < 64; ++i) {
     if ((record.written_arguments >> i & 1) && borrowed[i].isTensor()) {
       work.outputs.push_back(borrowed[i].toTensor());
-      work.shapes.emplace_back(borrowed[i].toTensor().sizes());
     }
   }
   queue(stream, record.name, std::move(work));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "aten/execution.h"
+#include "aten/written_output.h"
 #include "runtime/tunable.h"
 
 namespace spyre::aten {
@@ -66,30 +67,26 @@ struct PredictedCall {
 
   void operator()() {
     Stack stack = arguments;
+    std::vector<WrittenOutput> written;
     if (into_outputs) {
       for (const at::Tensor& output : outputs) {
         stack.emplace_back(output);
+        if (output.defined()) {
+          written.emplace_back(output);
+        }
       }
-    }
-    std::vector<c10::DimVector> shapes;
-    std::vector<const void*> addresses;
-    for (const at::Tensor& output : outputs) {
-      shapes.emplace_back(output.defined() ? output.sizes() : at::IntArrayRef());
-      addresses.push_back(output.defined() ? output.const_data_ptr() : nullptr);
     }
     runtime::call_kernel(op, key, &stack);
-    const auto results = result_tensors(stack);
+    for (WrittenOutput& output : written) {
+      output.settle(op.operator_name());
+    }
+    const auto results = into_outputs ? std::nullopt : result_tensors(stack);
     for (std::size_t i = 0; results && i < outputs.size(); ++i) {
-      if (!outputs[i].defined()) {
-        continue;
-      }
-      TORCH_CHECK((*results)[i].sizes() == at::IntArrayRef(shapes[i]), op.operator_name(),
-                  ": a result of shape ", at::IntArrayRef(shapes[i]), " was predicted, got ",
-                  (*results)[i].sizes());
-      TORCH_CHECK(outputs[i].const_data_ptr() == addresses[i], op.operator_name(),
-                  " resized its output, whose shape had been predicted");
-      if (!into_outputs) {
-        at::native::copy_(outputs[i], (*results)[i], /*non_blocking=*/false);
+      const at::Tensor& result = (*results)[i];
+      if (outputs[i].defined()) {
+        TORCH_CHECK(result.sizes() == outputs[i].sizes(), op.operator_name(), ": shape ",
+                    outputs[i].sizes(), " was predicted, got ", result.sizes());
+        at::native::copy_(outputs[i], result, /*non_blocking=*/false);
       }
     }
   }
