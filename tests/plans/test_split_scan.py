@@ -39,7 +39,13 @@ def _names(plans: list[Any]) -> list[str]:
     return [plan.name.rsplit("_", 1)[-1] for plan in plans]
 
 
-@pytest.mark.parametrize("name", CASES)
+_FAST = ("sum", "few_rows", "product", "nan")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n if n in _FAST else pytest.param(n, marks=pytest.mark.slow) for n in CASES],
+)
 def test_three_kernels_equal_eager(name: str) -> None:
     function, value = CASES[name]
     plans = check_rendered(function, value)

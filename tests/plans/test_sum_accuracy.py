@@ -33,7 +33,13 @@ def _compiled(function: Any, value: torch.Tensor, dynamic: bool) -> torch.Tensor
         return torch.compile(function, dynamic=dynamic)(value)
 
 
-@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize(
+    "dynamic",
+    [
+        pytest.param(False, id="static"),
+        pytest.param(True, id="dynamic", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name", CASES)
 def test_sums_are_as_exact_as_eager(name: str, dynamic: bool) -> None:
     function, shape = CASES[name]

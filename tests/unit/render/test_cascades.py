@@ -49,7 +49,9 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("kind", ["sum", "welford"])
+@pytest.mark.parametrize(
+    "kind", ["sum", pytest.param("welford", marks=pytest.mark.slow)]
+)
 def test_error_is_a_trees(layout: str, kind: str) -> None:
     extents, order, lane = LAYOUTS[layout]
     plan = _plan(kind, extents, order, lane or None)
