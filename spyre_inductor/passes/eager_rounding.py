@@ -20,9 +20,9 @@ from torch._inductor.pattern_matcher import Match, PatternEntry
 from torch.fx.experimental import proxy_tensor
 
 from .. import config
+from .eager_results import MARK, NARROW
 
 OPTION = "emulate_precision_casts"
-_16_BIT = (torch.bfloat16, torch.float16)
 
 
 def patch_eager_rounding() -> Callable[[], None]:
@@ -44,8 +44,8 @@ def rounds_on(device: torch.device | None) -> bool:
 
 
 def _patch_tracing() -> Callable[[], None]:
-    """A traced operator, as eager mode would run it, is marked; lowering then rounds its operands
-    and its result. What a decomposition consists of is not marked."""
+    """The node that ends a traced operator, as eager mode would run it, is marked for
+    `eager_results.py`; upstream's own mark would round inside of decompositions and lowerings."""
     original = proxy_tensor._maybe_record_pointwise_barrier
 
     @functools.wraps(original)
@@ -56,8 +56,9 @@ def _patch_tracing() -> Callable[[], None]:
         node = next(reversed(proxy_mode.tracer.graph.nodes))
         values = [n.meta.get("val") for n in (node, *node.all_input_nodes)]
         tensors = [v for v in values if isinstance(v, torch.Tensor)]
-        if any(t.dtype in _16_BIT and rounds_on(t.device) for t in tensors):
-            node.meta["low_precision_pointwise_barrier"] = True
+        if any(t.dtype in NARROW and rounds_on(t.device) for t in tensors):
+            node.meta.pop("low_precision_pointwise_barrier", None)
+            node.meta[MARK] = True
 
     return _replace(proxy_tensor, "_maybe_record_pointwise_barrier", mark)
 

@@ -6,6 +6,7 @@ import torch
 from torch._inductor.custom_graph_pass import CustomGraphModulePass
 from torch._inductor.fx_passes.post_grad import ConstructorMoverPass
 
+from .eager_results import round_results
 from .fingerprint import code_fingerprint
 
 
@@ -16,6 +17,7 @@ class SpyreGraphPass(CustomGraphModulePass):
         # A CPU arange in a spyre graph would stay on the CPU and pull in Inductor's C++ code
         # generator, whose first kernel costs 12 s.
         ConstructorMoverPass("spyre")(gm.graph)
+        round_results(gm.graph)
         gm.recompile()
 
     def uuid(self) -> str:
