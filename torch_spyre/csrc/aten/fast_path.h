@@ -28,6 +28,11 @@ class Functional final : public Op {
     const at::ScalarType dtype = c10::typeMetaToScalarType(options.dtype());
     output = strides.empty() ? new_tensor(sizes, dtype, device_)
                              : new_tensor_strided(sizes, strides, dtype, device_);
+    // The iterator names channels-last instead of giving strides.
+    const auto format = options.memory_format_opt().value_or(at::MemoryFormat::Contiguous);
+    if (strides.empty() && format != at::MemoryFormat::Contiguous) {
+      output.unsafeGetTensorImpl()->empty_tensor_restride(format);
+    }
     if constexpr (std::is_base_of_v<at::TensorIteratorBase, Op>) {
       Op::set_output_raw_strided(index, sizes, strides, options);
     }
