@@ -219,3 +219,10 @@ def test_two_blocked_reductions_in_one_kernel() -> None:
         return torch.nn.functional.group_norm(x + bias.view(-1, 1, 1), 4)
 
     check(fn, torch.randn(4, 16, 32, 32), torch.randn(16))
+
+
+def test_any_of_bytes_is_a_byte() -> None:
+    def fn(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x.any(), x.any(-1), x.any(0, keepdim=True) * 3, x.all(-1)
+
+    check(fn, torch.randint(3, (5, 4), dtype=torch.uint8))
