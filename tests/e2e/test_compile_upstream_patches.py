@@ -5,11 +5,13 @@ When a second test of a pair fails, upstream no longer needs the patch: remove i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 import torch
+from torch._dynamo import utils
 from torch._inductor import lowering
 from torch._inductor.scheduler import Scheduler
 from torch._inductor.utils import fresh_cache, run_and_get_code
@@ -95,3 +97,44 @@ def test_normalised_groups_fuse_into_their_statistics() -> None:
 def test_reindexed_dependencies_patch_is_still_needed() -> None:
     with upstream("_try_reindex_pointwise_for_reduction", Scheduler):
         assert group_norm_kernels() == 2
+
+
+def python_calls(function: Callable[[], object]) -> int:
+    """How many Python functions run in `function`."""
+    count = 0
+
+    def note(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_stream_of_a_compiled_call_is_the_current_one() -> None:
+    registration.register()
+    stream, card = torch.spyre.Stream(), torch.device("spyre")
+    assert utils.get_current_stream(card) == torch.accelerator.current_stream()
+    with torch.spyre.stream(stream):
+        assert utils.get_current_stream(card) == stream
+        assert utils.get_current_stream(torch.device("spyre", 1)) != stream
+    with torch.spyre.device(1):
+        assert utils.get_current_stream(card).device_index == 1
+    with pytest.raises(ValueError, match="cuda"):
+        utils.get_current_stream(torch.device("cuda"))
+
+
+def test_stream_lookup_is_one_python_call() -> None:
+    registration.register()
+    card = torch.device("spyre", 0)
+    assert python_calls(lambda: utils.get_current_stream(card)) == 2  # and the lambda
+
+
+def test_stream_lookup_patch_is_still_needed() -> None:
+    with upstream("get_current_stream", utils):
+        card = torch.device("spyre", 0)
+        assert python_calls(lambda: utils.get_current_stream(card)) > 2
