@@ -1,6 +1,6 @@
 # Not the build system (that is setup.py), only its short commands. `make` lists them.
 #
-# Variables: PYTHON, CXX, VENV, JOBS, TORCH_VERSION, and TORCH_SPEC: what to give `pip install` for
+# Variables: PYTHON, CXX, VENV, JOBS, SAMPLES, TORCH_VERSION, and TORCH_SPEC: what to give `pip install` for
 # torch, for example a wheel file or  TORCH_SPEC="torch==2.13.0 --index-url URL"
 PYTHON ?= python3
 VENV ?= .venv
@@ -8,6 +8,8 @@ JOBS ?= 2
 TORCH_VERSION ?= 2.13.0
 TORCH_SPEC ?= torch==$(TORCH_VERSION)
 PYTEST_ARGS ?=
+# Samples of torch's own per operator and mode in `make conformance`.
+SAMPLES ?= 3
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -70,7 +72,7 @@ bench-short: $(VENV)/.project ## the same in under three minutes
 
 .PHONY: conformance
 conformance: $(VENV)/.project $(VENV)/.test ## the tests that `make test` leaves out: sweeps, sanitizers
-	$(PY) -m tests.conformance.sweep --again all --report docs/conformance_eager.md
+	$(PY) -m tests.conformance.sweep --again all --samples $(SAMPLES) --report docs/conformance_eager.md
 	$(PY) -m pytest -q tests --sweep -m slow $(PYTEST_ARGS)
 
 .PHONY: clean-cache
