@@ -226,3 +226,17 @@ def test_any_of_bytes_is_a_byte() -> None:
         return x.any(), x.any(-1), x.any(0, keepdim=True) * 3, x.all(-1)
 
     check(fn, torch.randint(3, (5, 4), dtype=torch.uint8))
+
+
+@pytest.mark.parametrize(
+    ("x", "n"),
+    [
+        (torch.ones(3, dtype=torch.bool), torch.randn(3).half()),
+        (torch.tensor([1, 2, 3]), torch.randn(3).bfloat16()),
+        (torch.randn(3).half(), torch.randn(3)),
+        (torch.randn(3), torch.tensor([1, -2, 3])),
+        (torch.tensor([1, 2, 3]), torch.tensor([1, -2, 3])),
+    ],
+)
+def test_ldexp_promotes_as_eager(x: torch.Tensor, n: torch.Tensor) -> None:
+    check(torch.ldexp, x, n)
