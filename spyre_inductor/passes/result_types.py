@@ -29,7 +29,7 @@ def _convert_behind(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
 
 
 def _as_product(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
-    """ldexp(x, n) is x * 2**n, promoted; its lowering takes the type of x (pytorch issue 197091)."""
+    """ldexp(x, n) is x * 2**n, promoted; its lowering takes that of x (pytorch issue 197091)."""
     x, n = node.args
     values = [arg.meta["val"] for arg in (x, n)]
     if values[0].dtype.is_floating_point and not values[1].dtype.is_floating_point:
