@@ -290,10 +290,11 @@ def _read_environment() -> None:
     Raises:
         ValueError: names the variable that is not valid.
     """
+    given = _C.tunable_environment()
     for variable, (setting, parse) in _ENVIRONMENT.items():
-        text = os.environ.get(variable, "").strip()
-        if not text:
+        if variable not in given:
             continue
+        text = given[variable]
         try:
             if setting == "check_numerics" and "_" in text:  # atol_rtol, as PyTorch's
                 atol, rtol = text.split("_")
@@ -306,6 +307,6 @@ def _read_environment() -> None:
 
 
 _C.tunable_set_package_version(__version__)
-if os.environ.get("SPYRE_TUNABLEOP_ENABLED", "").strip() == "1":
+if _C.tunable_environment().get("SPYRE_TUNABLEOP_ENABLED") == "1":
     enable(True)
     _fixed.add("enabled")

@@ -23,8 +23,7 @@ NARROW = (torch.bfloat16, torch.float16)
 aten = torch.ops.aten
 # Arithmetic without the tag `pointwise` or `reduction`.
 _ARITHMETIC = frozenset(
-    packet
-    for packet in (
+    (
         *(aten.cumsum, aten.cumprod, aten.logcumsumexp, aten.var_mean, aten.std_mean),
         *(aten._softmax, aten._log_softmax, aten.index_add, aten.scatter_add),
         *(aten.scatter_reduce, aten.index_put, aten.constant_pad_nd, operator.getitem),
@@ -129,9 +128,8 @@ def _convert_numbers(node: torch.fx.Node) -> None:
 
 def _round_quotient(graph: torch.fx.Graph, node: torch.fx.Node) -> None:
     """The CPU rounds a / b before it truncates, unless b is a number."""
-    if node.target is not aten.div.Tensor_mode or node.kwargs != {
-        "rounding_mode": "trunc"
-    }:
+    truncates = node.kwargs.get("rounding_mode") == "trunc"
+    if node.target is not aten.div.Tensor_mode or not truncates:
         return
     if not all(isinstance(arg, torch.fx.Node) for arg in node.args):
         return

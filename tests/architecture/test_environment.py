@@ -9,12 +9,7 @@ import pytest
 from tests.support.sources import REPOSITORY, library_files, name_of
 
 # The command line reads the environment at its entry and passes it on, so that it needs no torch.
-# Tuned products have CUDA's many variables, which no other code of the device needs.
-PYTHON_READERS = (
-    "spyre_inductor/config.py",
-    "spyre_inductor/cli/__main__.py",
-    "torch_spyre/tunable.py",
-)
+PYTHON_READERS = ("spyre_inductor/config.py", "spyre_inductor/cli/__main__.py")
 CPP_READERS = ("torch_spyre/csrc/device/options.cpp",)
 
 PYTHON_READ = re.compile(r"\bos\.(environ|getenv|putenv)\b")

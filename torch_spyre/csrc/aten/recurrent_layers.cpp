@@ -80,14 +80,15 @@ Hidden rows(const Hidden& hidden, std::int64_t first, std::int64_t count) {
   return part;
 }
 
-Hidden joined(const std::vector<Hidden>& parts) {
+// Tensor by tensor: rows behind rows, or on a new first axis.
+Hidden joined(const std::vector<Hidden>& parts, bool on_new_axis = false) {
   Hidden whole;
   for (std::size_t i = 0; i < parts[0].size(); ++i) {
     std::vector<Tensor> tensors;
     for (const Hidden& part : parts) {
       tensors.push_back(part[i]);
     }
-    whole.push_back(at::cat(tensors, 0));
+    whole.push_back(on_new_axis ? at::stack(tensors, 0) : at::cat(tensors, 0));
   }
   return whole;
 }
@@ -164,15 +165,7 @@ std::pair<Tensor, Hidden> run_network(const Network& net, Tensor data,
       data = at::dropout(data, net.dropout, /*train=*/true);
     }
   }
-  Hidden stacked;
-  for (std::size_t i = 0; i < finals[0].size(); ++i) {
-    std::vector<Tensor> tensors;
-    for (const Hidden& hidden : finals) {
-      tensors.push_back(hidden[i]);
-    }
-    stacked.push_back(at::stack(tensors, 0));
-  }
-  return {std::move(data), std::move(stacked)};
+  return {std::move(data), joined(finals, /*on_new_axis=*/true)};
 }
 
 std::vector<Weights> gather_weights(at::TensorList params, bool has_biases, bool projected) {

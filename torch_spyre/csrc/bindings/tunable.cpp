@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.h"
+#include "device/options.h"
 #include "runtime/tunable.h"
 
 namespace py = pybind11;
@@ -86,6 +87,7 @@ bool bind_tunable(PyObject* object) {
   module.def("tunable_is_enabled", &runtime::tunable_enabled);
   module.def("tunable_set", &set);
   module.def("tunable_settings", &settings);
+  module.def("tunable_environment", &device::tunable_environment);
   module.def("tunable_set_package_version", &runtime::set_package_version);
   module.def("tunable_results", &results);
   module.def("tunable_validators", &validators);

@@ -144,6 +144,21 @@ Options read_options() {
 
 }  // namespace
 
+std::map<std::string, std::string> tunable_environment() {
+  std::map<std::string, std::string> result;
+  for (const char* variable :
+       {"SPYRE_TUNABLEOP_ENABLED", "SPYRE_TUNABLEOP_TUNING", "SPYRE_TUNABLEOP_RECORD_UNTUNED",
+        "SPYRE_TUNABLEOP_VERBOSE", "SPYRE_TUNABLEOP_MAX_TUNING_DURATION_MS",
+        "SPYRE_TUNABLEOP_MAX_TUNING_ITERATIONS", "SPYRE_TUNABLEOP_MAX_WARMUP_DURATION_MS",
+        "SPYRE_TUNABLEOP_MAX_WARMUP_ITERATIONS", "SPYRE_TUNABLEOP_ROTATING_BUFFER_SIZE",
+        "SPYRE_TUNABLEOP_FILENAME", "SPYRE_TUNABLEOP_UNTUNED_FILENAME",
+        "SPYRE_TUNABLEOP_NUMERICAL_CHECK"}) {
+    const std::string_view text = text_of(variable);
+    if (!text.empty()) result.emplace(variable, text);
+  }
+  return result;
+}
+
 const Options& options() {
   // Leaked on purpose: engine threads may read it while static destructors run.
   static const Options* const instance = new Options(read_options());

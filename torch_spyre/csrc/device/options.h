@@ -2,6 +2,8 @@
 // options.cpp.
 #pragma once
 #include <cstddef>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace spyre::device {
@@ -24,5 +26,9 @@ struct Options {
 
 // Throws std::invalid_argument naming the variable, its value and what is accepted.
 const Options& options();
+
+// The SPYRE_TUNABLEOP_* variables that are set, by name, as given. torch_spyre/tunable.py knows
+// what they mean: nothing below it does.
+std::map<std::string, std::string> tunable_environment();
 
 }  // namespace spyre::device

@@ -43,6 +43,17 @@ std::vector<Target> targets_of(Card& card) {
   return targets;
 }
 
+// The first error of the streams; all of them are taken.
+Status take_errors(Card& card, const std::vector<Target>& targets) {
+  Status first = Status::ok();
+  std::lock_guard lock(card.mutex);
+  for (const Target& target : targets) {
+    Status error = take_error(*target.stream);
+    if (first.is_ok()) first = std::move(error);
+  }
+  return first;
+}
+
 }  // namespace
 
 Status capture_status(const char* call) {
@@ -138,13 +149,7 @@ Status synchronize_device(int device) {
     Status waited = wait_for_position(*target.stream, target.position);
     if (!waited.is_ok()) return waited;
   }
-  Status first = Status::ok();
-  std::lock_guard lock(card->mutex);
-  for (const Target& target : targets) {
-    Status error = take_error(*target.stream);
-    if (first.is_ok()) first = std::move(error);
-  }
-  return first;
+  return take_errors(*card, targets);
 }
 
 Status drain_at_exit(int device, std::int64_t timeout_ns) {
@@ -158,13 +163,7 @@ Status drain_at_exit(int device, std::int64_t timeout_ns) {
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
-  Status first = Status::ok();
-  std::lock_guard lock(card->mutex);
-  for (const Target& target : targets) {
-    Status error = take_error(*target.stream);
-    if (first.is_ok()) first = std::move(error);
-  }
-  return first;
+  return take_errors(*card, targets);
 }
 
 bool query(StreamRef ref) {
