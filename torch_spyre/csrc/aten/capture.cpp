@@ -35,8 +35,7 @@ void capture_call(const c10::OperatorHandle& op, const OperatorRecord& record, c
   if (!result_tensors(*predicted)) {
     refuse(record, "it returns a number to the host");
   }
-  queue_predicted(op, record, key, stream, device, *predicted, std::move(aliases), Ownership::kOwn,
-                  stack);
+  queue_predicted(op, record, key, stream, device, *predicted, std::move(aliases), stack);
 }
 
 }  // namespace spyre::aten

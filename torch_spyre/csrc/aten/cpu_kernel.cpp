@@ -10,7 +10,6 @@
 #include "aten/cpu_alias.h"
 #include "aten/device_check.h"
 #include "aten/execution.h"
-#include "aten/prediction.h"
 #include "aten/queue_rules.h"
 #include "aten/written_output.h"
 #include "device/graph.h"
@@ -173,73 +172,6 @@ void results_to_device(Call& call, Stack& results) {
   }
 }
 
-// The kernel itself must see an output that has another shape and elements, or shares memory.
-bool fits(const at::Tensor& out, at::IntArrayRef shape, const Stack& originals) {
-  for (const c10::IValue& value : originals) {
-    if (value.isTensorList() ||
-        (value.isTensor() && value.toTensor().defined() && !value.toTensor().is_same(out) &&
-         value.toTensor().storage().is_alias_of(out.storage()))) {
-      return false;
-    }
-  }
-  return at::has_internal_overlap(out) == at::MemOverlap::No &&
-         (out.sizes() == shape || out.numel() == 0);
-}
-
-// Makes the arguments that the call writes ready for it: empty ones are resized as predicted. False
-// when one does not fit; nothing has changed then.
-bool prepare_written(const OperatorRecord& record, const Stack& predicted, const Stack& originals,
-                     Stack& arguments) {
-  std::vector<std::size_t> written;
-  for (std::size_t i = 0; i < originals.size() && i < 64; ++i) {
-    if (record.written_arguments >> i & 1) {
-      written.push_back(i);
-    }
-  }
-  if (written.size() != predicted.size()) {
-    return false;
-  }
-  for (std::size_t k = 0; k < written.size(); ++k) {
-    const c10::IValue& out = originals[written[k]];
-    if (!out.isTensor() || !predicted[k].isTensor() ||
-        !fits(out.toTensor(), predicted[k].toTensor().sizes(), originals)) {
-      return false;
-    }
-  }
-  AliasSet resized(Ownership::kBorrowPool);
-  for (std::size_t k = 0; k < written.size(); ++k) {
-    const at::Tensor& out = originals[written[k]].toTensor();
-    const at::IntArrayRef shape = predicted[k].toTensor().sizes();
-    if (out.sizes() != shape) {
-      out.resize_(shape);
-      arguments[written[k]] = resized.alias(out);
-    }
-  }
-  return true;
-}
-
-// Queues a call whose results the meta kernel tells; false when it does not.
-bool queue_unseen(const c10::OperatorHandle& op, const OperatorRecord& record, c10::DispatchKey key,
-                  device::StreamRef stream, const Call& call, const Stack& originals,
-                  Stack& arguments, Stack* stack) {
-  std::string why;
-  const std::optional<Stack> predicted = predict_results(op, originals, &why);
-  if (!predicted || !worth_queueing(record, *predicted)) {
-    return false;
-  }
-  if (record.writes_arguments) {
-    if (!prepare_written(record, *predicted, originals, arguments)) {
-      return false;
-    }
-    queue_call(op, record, key, stream, arguments);
-    return_written_arguments(op, originals, stack);
-    return true;
-  }
-  queue_predicted(op, record, key, stream, call.device, *predicted, arguments,
-                  Ownership::kBorrowPool, stack);
-  return true;
-}
-
 }  // namespace
 
 void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::DispatchKey key,
@@ -255,10 +187,9 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
   stack->resize(first);
   // AliasSet keeps each original alive: the stack may have held its last reference.
   const bool captures = runtime::any_capture();
-  const bool predictable = record.predictable && key == c10::DispatchKey::CPU && !captures;
   const bool may_queue = record.queueable;
-  Call call(may_queue || predictable ? Ownership::kBorrowPool : Ownership::kOwn);
-  const Stack originals = may_queue || predictable || captures ? arguments : Stack();
+  Call call(may_queue ? Ownership::kBorrowPool : Ownership::kOwn);
+  const Stack originals = may_queue || captures ? arguments : Stack();
   check_devices(record, arguments);
   for (c10::IValue& value : arguments) {
     alias_value(call, value);
@@ -294,20 +225,11 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
     }
     return;
   }
-  const bool learns = predictable && call.plain && !call.host_data && !call.host_result && on_card;
-  const bool known = learns && prediction_holds(record, dtype_set(call.aliases));
-  if (known && !here && queue_unseen(op, record, key, stream, call, originals, arguments, stack)) {
-    record.queued.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
   if (record.reads_data) {
     runtime::note_implicit_wait(record.name.c_str());
   }
   (here ? record.inlined : record.waited).fetch_add(1, std::memory_order_relaxed);
   run_and_wait(stream, record.name, small, [&] { runtime::call_kernel(op, key, &arguments); });
-  if (learns && !known) {
-    learn_prediction(op, record, call.aliases, originals, arguments);
-  }
   if (record.mutates) {
     call.aliases.write_back();
   }

@@ -2,7 +2,6 @@
 
 #include <ATen/core/enum_tag.h>
 
-#include <algorithm>
 #include <deque>
 #include <mutex>
 #include <sstream>
@@ -79,62 +78,6 @@ const std::unordered_set<std::string_view>& matmul_names() {
   return names;
 }
 
-// Random operators whose results' shapes do not depend on what they draw. rrelu keeps its draws in
-// an argument of the input's shape.
-const std::unordered_set<std::string_view>& random_results() {
-  static const std::unordered_set<std::string_view> names = {
-      "aten::normal.Tensor_float",
-      "aten::normal.float_Tensor",
-      "aten::normal.Tensor_Tensor",
-      "aten::multinomial",
-      "aten::poisson",
-      "aten::binomial",
-      "aten::_standard_gamma",
-      "aten::_sample_dirichlet",
-      "aten::rrelu_with_noise",
-      "aten::bernoulli",
-      "aten::bernoulli.p",
-  };
-  return names;
-}
-
-// Linear algebra's errors are known when the factors are, and the call must raise them; the others'
-// results are not strided tensors, or are told to the host.
-bool never_predicted(std::string_view base) {
-  constexpr std::string_view kPrefixes[] = {
-      "aten::linalg_",    "aten::_linalg",      "aten::cholesky", "aten::_cholesky",
-      "aten::lu_",        "aten::geqrf",        "aten::ormqr",    "aten::triangular_solve",
-      "aten::_to_sparse", "aten::_sparse",      "aten::sparse_",  "aten::_nested",
-      "aten::quantize_",  "aten::_mkldnn",      "aten::mkldnn_",  "aten::_resize",
-      "aten::_copy_from", "aten::_pack_padded", "aten::_assert",  "aten::_efficientzero",
-  };
-  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
-                     [&](std::string_view prefix) { return base.starts_with(prefix); });
-}
-
-bool is_new_tensor(const c10::Argument& result) {
-  return result.alias_info() == nullptr && result.type()->kind() == c10::TypeKind::TensorType;
-}
-
-// Note [Predicted results]
-void decide_predictable(const c10::OperatorHandle& op, OperatorRecord& record) {
-  const std::string& base = op.operator_name().name;
-  const auto& results = op.schema().returns();
-  if ((record.queueable && !record.outputs_may_resize) || record.reads_data ||
-      record.reads_requires_grad || results.empty() || !base.starts_with("aten::") ||
-      never_predicted(base) || (record.random && !random_results().contains(record.name))) {
-    return;
-  }
-  if (std::all_of(results.begin(), results.end(), is_new_tensor)) {
-    record.predictable = !record.mutates || record.random || base.ends_with("_legit") ||
-                         base.ends_with("_with_update");  // running statistics keep their shape
-  } else if (base.ends_with("_") ? record.written_arguments == 1 && results.size() == 1
-                                 : std::none_of(results.begin(), results.end(), is_new_tensor) &&
-                                       record.written_arguments != 0) {
-    record.predictable = record.writes_arguments = true;
-  }
-}
-
 bool is_random(const c10::FunctionSchema& schema) {
   for (const c10::Argument& argument : schema.arguments()) {
     const auto type = argument.type();
@@ -181,7 +124,6 @@ OperatorRecord* make_record(const c10::OperatorHandle& op, bool structured_out) 
       record.random ? random_fills().contains(record.name)
                     : structured_out || foreach_in_place || plain_in_place().contains(record.name);
   record.outputs_may_resize = structured_out;
-  decide_predictable(op, record);
   const bool elementwise = (record.queueable && !record.random) || record.pointwise;
   record.cost = matmul_names().contains(base) ? CostKind::kMatmul
                 : elementwise                 ? CostKind::kElementwise

@@ -3,10 +3,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,17 +21,12 @@ struct OperatorRecord {
   bool mutates = false;
   bool queueable = false;           // its outputs' metadata are known before it runs
   bool outputs_may_resize = false;  // queueable only once the shapes of out= were looked at
-  bool predictable = false;         // Note [Predicted results] in prediction.h
-  bool writes_arguments = false;    // predictable; its results are written arguments
   bool pointwise = false;
   bool random = false;
   bool reads_data = false;           // the shape of its result, or the result, is host knowledge
   bool takes_host_tensors = false;   // arguments that live on the host on every device
   bool reads_requires_grad = false;  // the kernel computes more for inputs that need gradients
   CostKind cost = CostKind::kOther;
-  std::optional<c10::OperatorHandle> out_form;  // of a predictable operator: its CPU kernel writes
-                                                // into given outputs
-  std::array<std::atomic<std::uint64_t>, 8> predicted_dtypes{}, refused_dtypes{};
   std::atomic<std::uint64_t> inlined{0}, queued{0}, waited{0};
 };
 

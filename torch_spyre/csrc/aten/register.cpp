@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -51,8 +50,6 @@ bool same_inputs(const c10::FunctionSchema& functional, const c10::FunctionSchem
 struct Operators {
   std::vector<OperatorHandle> all;
   std::unordered_set<std::string> structured_out;  // full names
-  // Functional operators with a CPU kernel that writes into given outputs: full name -> that form.
-  std::unordered_map<std::string, OperatorHandle> out_forms;
 };
 
 // A structured operator's functional and in-place forms have a composite kernel that computes the
@@ -76,17 +73,12 @@ Operators find_operators() {
     }
   }
   for (const OperatorHandle& op : found.all) {
-    if (op.operator_name().name.ends_with("_")) {
+    if (!has_structured_wrapper(op) || op.operator_name().name.ends_with("_")) {
       continue;
     }
     for (const OperatorHandle& other : overloads[op.operator_name().name]) {
-      if (!same_inputs(op.schema(), other.schema())) {
-        continue;
-      }
-      if (has_structured_wrapper(op)) {
+      if (same_inputs(op.schema(), other.schema())) {
         found.structured_out.insert(c10::toString(other.operator_name()));
-      } else if (other.hasKernelForDispatchKey(DispatchKey::CPU)) {
-        found.out_forms.insert_or_assign(c10::toString(op.operator_name()), other);
       }
     }
   }
@@ -96,10 +88,6 @@ Operators find_operators() {
 // Composite kernels that refuse devices which they do not know, or call a stub of the device.
 const std::unordered_set<std::string_view> kDeviceListed = {"aten::mode.values",
                                                             "aten::conj_physical_"};
-
-// Their `.out` forms resize the output to the unreduced result and back.
-const std::unordered_set<std::string_view> kResizesOutput = {"aten::binary_cross_entropy",
-                                                             "aten::huber_loss"};
 
 struct KeyPair {
   DispatchKey spyre, cpu;
@@ -124,10 +112,6 @@ void register_boxed(const Operators& operators, KeyPair keys) {
       continue;
     }
     OperatorRecord* record = make_record(op, operators.structured_out.contains(name));
-    if (const auto form = operators.out_forms.find(name);
-        form != operators.out_forms.end() && !kResizesOutput.contains(name)) {
-      record->out_form = form->second;
-    }
     library.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunctor(
                                    std::make_unique<CpuKernel>(record, keys.cpu)));
   }
