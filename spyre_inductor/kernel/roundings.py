@@ -45,11 +45,11 @@ _HELD_BY: dict[str, frozenset[str]] = {
 _CHOOSING = frozenset(
     "neg abs relu maximum minimum sign floor ceil trunc round".split()
 )
+# Of those, what commutes with rounding to nearest even, signs of zeros included.
+_SYMMETRIC = frozenset(("neg", "abs"))
 # A float16 times 1, 2, 4 ... 2^15 only ever rounds to infinity. So does float32 when the product is
 # taken this many times larger, and made as many times smaller again.
 _TO_OVERFLOW = 2.0**112
-# Of those, what commutes with rounding to nearest even, signs of zeros included.
-_SYMMETRIC = frozenset(("neg", "abs"))
 
 
 def drop_useless_roundings(

@@ -123,11 +123,10 @@ class _Split:
         scan = self._built(self._scanning(), partials, *sliced)
         whole = Axis(SPLIT_AXIS, self._splits, "reduction")
         offsets = self._built(self._joining(), partials, self._plan.axes, (whole,))
-        offsets = dataclasses.replace(offsets, lane_axis=None)
-        axes = self._plan.division.axes
+        offsets = divided(offsets, self._plan, self._plan.division.axes, 1)
         return ScanPlans(
             divided(totals, self._plan, (SPLIT_AXIS,), self._splits),
-            dataclasses.replace(divided(offsets, self._plan, axes, 1), lane_axis=None),
+            dataclasses.replace(offsets, lane_axis=None),
             divided(scan, self._plan, (SPLIT_AXIS,), self._splits),
             partials,
         )
