@@ -23,12 +23,16 @@ def waiting(name: str) -> set[str]:
     op = operator_cases.operators()[name]
     (sample,) = operator_cases.samples(op, torch.float32, False, 1)
     inputs = operator_cases.card_inputs(op, sample)
-    torch.spyre.synchronize()
-    torch.spyre._sleep(20_000_000)  # nanoseconds of the card's clock
-    torch.spyre.reset_operator_calls()
-    operator_cases.seeded(op, *inputs)
-    calls = torch.spyre.operator_calls()
-    return {name for name, count in calls.items() if count.waited}
+    for milliseconds in (20, 200, 2000):  # until the host was faster than the work
+        torch.spyre.synchronize()
+        torch.spyre._sleep(milliseconds * 1_000_000)  # nanoseconds of the card's clock
+        torch.spyre.reset_operator_calls()
+        operator_cases.seeded(op, *inputs)
+        calls = torch.spyre.operator_calls()
+        waited = {name for name, count in calls.items() if count.waited}
+        if waited or not torch.spyre.current_stream().query():
+            return waited
+    raise AssertionError(f"{name}: the host took longer than two seconds")
 
 
 @pytest.mark.parametrize("name", COMMON.split(","))

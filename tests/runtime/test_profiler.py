@@ -52,6 +52,35 @@ def test_inline_run_counts_as_device_time_of_its_operator() -> None:
     assert device_time(profiled, "aten::add") > 0
 
 
+STRUCTURED = {
+    "aten::exp": lambda x: x.exp(),
+    "aten::add": lambda x: x + x,
+    "aten::mul_": lambda x: x.mul_(x),
+    "aten::atan2": lambda x: x.atan2(x),
+    "aten::sinh_": lambda x: x.sinh_(),
+    "aten::amax": lambda x: x.amax(-1),
+    "aten::sum": lambda x: x.sum(-1),
+    "aten::max": lambda x: x.max(-1),
+    "aten::cat": lambda x: torch.cat([x, x]),
+}
+
+
+@pytest.mark.parametrize("activities", [BOTH, BOTH[:1]], ids=["device", "cpu"])
+@pytest.mark.parametrize("side", [4, LARGE])
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_one_call_is_one_row(
+    name: str, side: int, activities: list[ProfilerActivity]
+) -> None:
+    x = torch.rand(side, side, device="spyre")
+    with profile(activities=activities) as profiled:
+        STRUCTURED[name](x)
+        torch.spyre.synchronize()
+    (row,) = [row for row in profiled.key_averages() if row.key == name]
+    assert row.count == 1
+    assert row.device_time_total == row.self_device_time_total
+    assert (row.device_time_total > 0) == (activities is BOTH)
+
+
 def test_default_activities_include_the_device() -> None:
     assert ProfilerActivity.PrivateUse1 in torch.profiler.supported_activities()
     x = torch.rand(4, device="spyre")

@@ -58,6 +58,22 @@ class BelowAutograd {
   std::optional<at::DisableRecordFunctionGuard> hidden_;
 };
 
+// A structured operator's composite kernel calls the `.out` form through the dispatcher. While this
+// lives a profile does not count that call as an operator of the user's, and neither does CUDA's.
+// `return OneProfileRow(), f(x);` covers the call of `f`. The guard itself costs 0.3 us, the
+// question 0.01.
+class OneProfileRow {
+ public:
+  OneProfileRow() {
+    if (at::hasCallbacks()) [[unlikely]] {
+      hidden_.emplace();
+    }
+  }
+
+ private:
+  std::optional<at::DisableRecordFunctionGuard> hidden_;
+};
+
 // Runs `fn` as queued work does: below autograd, C++ exceptions turned into a Status.
 template <class F>
 device::Status run_as_work(F& fn) {

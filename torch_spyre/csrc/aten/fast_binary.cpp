@@ -72,10 +72,11 @@ bool keeps_shape(const at::Tensor& self, const at::Tensor& other) {
   return other.dim() == 0 || other.sizes() == self.sizes();
 }
 
-#define SPYRE_BINARY(NAME, OP, FLOATS_ONLY)                                                  \
-  at::Tensor NAME(const at::Tensor& self, const at::Tensor& other) {                         \
-    const at::Tensor operand = operand_for(self, other, FLOATS_ONLY);                        \
-    return operand.defined() ? run<at::native::OP>(self, operand) : slow::NAME(self, other); \
+#define SPYRE_BINARY(NAME, OP, FLOATS_ONLY)                                \
+  at::Tensor NAME(const at::Tensor& self, const at::Tensor& other) {       \
+    const at::Tensor operand = operand_for(self, other, FLOATS_ONLY);      \
+    return operand.defined() ? run<at::native::OP>(self, operand)          \
+                             : (OneProfileRow(), slow::NAME(self, other)); \
   }
 
 #define SPYRE_BINARY_IN_PLACE(NAME, OP, FLOATS_ONLY)                                     \
@@ -83,7 +84,7 @@ bool keeps_shape(const at::Tensor& self, const at::Tensor& other) {
     const at::Tensor operand =                                                           \
         keeps_shape(self, other) ? operand_for(self, other, FLOATS_ONLY) : at::Tensor(); \
     if (!operand.defined()) {                                                            \
-      return slow::NAME(self, other);                                                    \
+      return OneProfileRow(), slow::NAME(self, other);                                   \
     }                                                                                    \
     run_in_place<at::native::OP>(self, operand);                                         \
     return self;                                                                         \
@@ -105,7 +106,7 @@ SPYRE_BINARY(minimum, structured_minimum_out, false)
       *operand.mutable_data_ptr<float>() = other.toFloat();                        \
       return run<at::native::structured_##NAME##_Tensor_out>(self, operand);       \
     }                                                                              \
-    return slow::NAME(self, other);                                                \
+    return OneProfileRow(), slow::NAME(self, other);                               \
   }
 
 SPYRE_COMPARISON(eq)
@@ -118,14 +119,15 @@ SPYRE_COMPARISON(ge)
 #define SPYRE_SUM(NAME, OP)                                                                       \
   at::Tensor NAME(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {     \
     const at::Tensor operand = operand_for(self, other, /*floats_only=*/true);                    \
-    return operand.defined() && !alpha.isComplex() ? run<at::native::OP>(self, operand, alpha)    \
-                                                   : slow::NAME(self, other, alpha);              \
+    return operand.defined() && !alpha.isComplex()                                                \
+               ? run<at::native::OP>(self, operand, alpha)                                        \
+               : (OneProfileRow(), slow::NAME(self, other, alpha));                               \
   }                                                                                               \
   at::Tensor& NAME##_(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {       \
     const at::Tensor operand =                                                                    \
         keeps_shape(self, other) ? operand_for(self, other, /*floats_only=*/true) : at::Tensor(); \
     if (!operand.defined() || alpha.isComplex()) {                                                \
-      return slow::NAME##_(self, other, alpha);                                                   \
+      return OneProfileRow(), slow::NAME##_(self, other, alpha);                                  \
     }                                                                                             \
     run_in_place<at::native::OP>(self, operand, alpha);                                           \
     return self;                                                                                  \
@@ -139,7 +141,7 @@ SPYRE_SUM(sub, structured_sub_out)
 at::Tensor silu_backward(const at::Tensor& grad_output, const at::Tensor& self) {
   const bool fast = c10::isFloatingType(self.scalar_type()) && is_fast(self, grad_output);
   return fast ? run<at::native::structured_silu_backward_out>(grad_output, self)
-              : slow::silu_backward(grad_output, self);
+              : (OneProfileRow(), slow::silu_backward(grad_output, self));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ bool is_direct(const at::Tensor& self, const at::Tensor& mat2) {
 at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
   if (!is_plain_pair(self, mat2) || self.dim() != 2 || mat2.dim() != 2 ||
       self.size(1) != mat2.size(0)) {
-    return slow::mm(self, mat2);
+    return OneProfileRow(), slow::mm(self, mat2);
   }
   if (is_direct(self, mat2)) {
     Functional<at::native::structured_mm_out_cpu> op(self.device());
@@ -64,7 +64,7 @@ at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
 at::Tensor bmm(const at::Tensor& self, const at::Tensor& mat2) {
   if (!is_plain_pair(self, mat2) || self.dim() != 3 || mat2.dim() != 3 ||
       self.size(0) != mat2.size(0) || self.size(2) != mat2.size(1)) {
-    return slow::bmm(self, mat2);
+    return OneProfileRow(), slow::bmm(self, mat2);
   }
   at::Tensor result =
       new_tensor({self.size(0), self.size(1), mat2.size(2)}, self.scalar_type(), self.device());
@@ -89,7 +89,7 @@ at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tenso
                                      : self.dim() == 2 && self.size(0) == mat1.size(0) &&
                                            self.size(1) == mat2.size(1));
   if (!fits) {
-    return slow::addmm(self, mat1, mat2, beta, alpha);
+    return OneProfileRow(), slow::addmm(self, mat1, mat2, beta, alpha);
   }
   at::Tensor result = new_tensor({mat1.size(0), mat2.size(1)}, mat1.scalar_type(), mat1.device());
   AliasSet aliases(Ownership::kBorrowPool);

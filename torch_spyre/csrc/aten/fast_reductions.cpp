@@ -28,14 +28,14 @@ at::Tensor run_sum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool kee
 at::Tensor sum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                std::optional<at::ScalarType> dtype) {
   return is_fast_sum(self, dtype) ? run_sum(self, dim, keepdim, dtype)
-                                  : slow::sum(self, dim, keepdim, dtype);
+                                  : (OneProfileRow(), slow::sum(self, dim, keepdim, dtype));
 }
 
 // As the CPU computes it: the sum, then one division.
 at::Tensor mean(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                 std::optional<at::ScalarType> dtype) {
   if (self.scalar_type() != at::kFloat || !is_fast_sum(self, dtype)) {
-    return slow::mean(self, dim, keepdim, dtype);
+    return OneProfileRow(), slow::mean(self, dim, keepdim, dtype);
   }
   at::Tensor result = run_sum(self, dim, keepdim, dtype);
   const auto count = static_cast<float>(self.numel() / std::max<std::int64_t>(result.numel(), 1));

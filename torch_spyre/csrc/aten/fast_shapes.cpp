@@ -29,7 +29,7 @@ at::Tensor cat(const at::ITensorListRef& tensors, std::int64_t dim) {
            tensor.scalar_type() == first->scalar_type();
   }
   if (first == nullptr || !fast || !is_fast(*first)) {
-    return slow::cat(tensors, dim);
+    return OneProfileRow(), slow::cat(tensors, dim);
   }
   Functional<at::native::structured_cat_out_cpu> op(first->device());
   const auto known = op.meta(tensors, dim);
@@ -46,12 +46,12 @@ at::Tensor index(const at::Tensor& self, const c10::List<std::optional<at::Tenso
            (is_fast(*item) && item->device() == self.device() && item->scalar_type() == at::kLong);
   }
   if (!fast) {
-    return slow::index(self, indices);
+    return OneProfileRow(), slow::index(self, indices);
   }
   Functional<at::native::structured_index_out> op(self.device());
   const auto known = op.meta(self, at::IOptTensorListRef(indices));
   if (op.output.numel() > kFastElements) {
-    return slow::index(self, indices);
+    return OneProfileRow(), slow::index(self, indices);
   }
   op.use_cpu_kernels();
   op.impl(self, known.sizes, known.strides, op.output);

@@ -27,13 +27,13 @@ at::Tensor run(const at::Tensor& self, std::int64_t dim) {
 at::Tensor softmax(const at::Tensor& self, std::int64_t dim, bool half_to_float) {
   return is_fast_softmax(self, half_to_float)
              ? run<at::native::structured_softmax_cpu_out>(self, dim)
-             : slow::_softmax(self, dim, half_to_float);
+             : (OneProfileRow(), slow::_softmax(self, dim, half_to_float));
 }
 
 at::Tensor log_softmax(const at::Tensor& self, std::int64_t dim, bool half_to_float) {
   return is_fast_softmax(self, half_to_float)
              ? run<at::native::structured_log_softmax_cpu_out>(self, dim)
-             : slow::_log_softmax(self, dim, half_to_float);
+             : (OneProfileRow(), slow::_log_softmax(self, dim, half_to_float));
 }
 
 }  // namespace

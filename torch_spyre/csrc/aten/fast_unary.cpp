@@ -51,7 +51,7 @@ bool is_fast_float(const at::Tensor& self) {
 #define SPYRE_UNARY(NAME)                                                       \
   at::Tensor NAME(const at::Tensor& self) {                                     \
     return is_fast_float(self) ? run<at::native::structured_##NAME##_out>(self) \
-                               : slow::NAME(self);                              \
+                               : (OneProfileRow(), slow::NAME(self));           \
   }
 
 SPYRE_UNARY(cos)
@@ -69,13 +69,13 @@ SPYRE_UNARY(tanh)
 at::Tensor pow_scalar(const at::Tensor& self, const at::Scalar& exponent) {
   const bool fast = !exponent.isComplex() && self.scalar_type() == at::kFloat && is_fast(self);
   return fast ? run<at::native::structured_pow_Tensor_Scalar_out>(self, exponent)
-              : slow::pow(self, exponent);
+              : (OneProfileRow(), slow::pow(self, exponent));
 }
 
 at::Tensor gelu(const at::Tensor& self, c10::string_view approximate) {
   const bool fast = self.scalar_type() == at::kFloat && is_fast(self);
   return fast ? run<at::native::structured_gelu_out_cpu>(self, approximate)
-              : slow::gelu(self, approximate);
+              : (OneProfileRow(), slow::gelu(self, approximate));
 }
 
 // ATen's own relu is clamp_min through the dispatcher, which queues large ones.

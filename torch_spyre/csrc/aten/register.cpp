@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "aten/cpu_kernel.h"
+#include "aten/execution.h"
 #include "aten/fast_path.h"
 #include "aten/operator_record.h"
 
@@ -59,6 +60,11 @@ bool has_structured_wrapper(const OperatorHandle& op) {
   return op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional);
 }
 
+void run_structured(const OperatorHandle& op, torch::jit::Stack* stack) {
+  OneProfileRow(),
+      op.callBoxedForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional, *stack);
+}
+
 Operators find_operators() {
   Operators found;
   std::map<std::string, std::vector<OperatorHandle>> overloads;
@@ -99,6 +105,18 @@ constexpr std::array<KeyPair, 5> kBoxedKeys = {{
     {DispatchKey::QuantizedPrivateUse1, DispatchKey::QuantizedCPU},
     {DispatchKey::NestedTensorPrivateUse1, DispatchKey::NestedTensorCPU},
 }};
+
+// Composite operators without a CPU kernel are made of operators that CUDA's profiles show as well.
+void register_structured(const Operators& operators) {
+  torch::Library& library = library_for("aten", DispatchKey::PrivateUse1);
+  for (const OperatorHandle& op : operators.all) {
+    if (has_structured_wrapper(op) && op.hasKernelForDispatchKey(DispatchKey::CPU) &&
+        !op.hasKernelForDispatchKey(DispatchKey::PrivateUse1)) {
+      library.impl(c10::toString(op.operator_name()).c_str(),
+                   torch::CppFunction::makeFromBoxedFunction<&run_structured>());
+    }
+  }
+}
 
 void register_boxed(const Operators& operators, KeyPair keys) {
   torch::Library& library = library_for("aten", keys.spyre);
@@ -165,6 +183,7 @@ void register_operators() {
   library_for("_", DispatchKey::AutocastPrivateUse1)
       .fallback(torch::CppFunction::makeFallthrough());
   const Operators operators = find_operators();
+  register_structured(operators);
   for (const KeyPair& keys : kBoxedKeys) {
     register_boxed(operators, keys);
   }
