@@ -15,6 +15,7 @@ DEVICE_NAME = "spyre"
 _SUBMODULES = (
     "_memory_viz",
     "amp",
+    "comm",
     "graphs",
     "memory",
     "nccl",
@@ -35,6 +36,7 @@ def autoload() -> None:
     torch.utils.rename_privateuse1_backend(DEVICE_NAME)
     from torch_spyre import (
         _compile_hook,
+        comm,
         device_module,
         devices,
         fake_tensors,
@@ -52,6 +54,7 @@ def autoload() -> None:
     sys.modules[f"torch.{DEVICE_NAME}.sparse"] = device_module.sparse
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     tensor_exchange.register()
+    comm.register()
     multiprocessing.register()
     fake_tensors.register()
     _compile_hook.watch_imports()

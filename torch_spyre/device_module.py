@@ -11,6 +11,7 @@ from torch_spyre import (  # noqa: F401
     _compile_hook,
     _memory_viz,
     amp,
+    comm,
     graphs,
     memory,
     nccl,

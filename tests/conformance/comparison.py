@@ -9,11 +9,12 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 SPYRE = torch.device("spyre:0")
+OTHER = torch.device("spyre:1")  # never the current one
 
 
-def to_card(value: Any, grad: bool = False) -> Any:
+def to_card(value: Any, grad: bool = False, card: torch.device = SPYRE) -> Any:
     """The same nest with its tensors (and devices) on the card."""
-    return moved_nest(value, SPYRE, grad)
+    return moved_nest(value, card, grad)
 
 
 def copies(value: Any) -> Any:
@@ -64,7 +65,9 @@ def tensors(value: Any) -> list[torch.Tensor]:
     return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
-def check_equal(ours: Any, theirs: Any, metadata_only: bool = False) -> None:
+def check_equal(
+    ours: Any, theirs: Any, metadata_only: bool = False, card: torch.device = SPYRE
+) -> None:
     """AssertionError where device, layout, shape, dtype or values differ by more than
     torch.testing's default tolerance of the dtype."""
     ours_flat, theirs_flat = tree_leaves(ours), tree_leaves(theirs)
@@ -72,13 +75,13 @@ def check_equal(ours: Any, theirs: Any, metadata_only: bool = False) -> None:
     for a, b in zip(ours_flat, theirs_flat, strict=True):
         if not isinstance(b, torch.Tensor):
             if isinstance(b, torch.device):
-                assert a.type == "spyre", f"device {a}"
+                assert a == card, f"device {a}"
             elif not metadata_only:
                 torch.testing.assert_close(a, b, equal_nan=True) if isinstance(
                     b, (int, float, complex)
                 ) else _check_plain(a, b)
             continue
-        assert a.device.type == "spyre", f"result on {a.device}"
+        assert a.device == card, f"result on {a.device}"
         ours_kind, theirs_kind = (
             (a.shape, a.dtype, a.layout),
             (

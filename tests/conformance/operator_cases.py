@@ -1,6 +1,7 @@
 """op_db of the installed torch on the card: what one entry gives in one dtype, mode by mode.
 
-Modes: forward; queued (behind other work, so that nothing runs on the calling thread); out
+Modes: forward; queued (behind other work, so that nothing runs on the calling thread); other card
+(the tensors are on a card that is not the current one; the results must be there too); out
 (filled, and empty so that it is resized); inplace; backward; sparse (all layouts an entry
 names); errors (the entry's wrong inputs raise what op_db says).
 """
@@ -15,6 +16,7 @@ from typing import Any
 import torch
 
 from tests.conformance.comparison import (
+    OTHER,
     SPYRE,
     check_equal,
     copies,
@@ -33,7 +35,16 @@ DTYPES = (
     torch.complex64,
     torch.float64,
 )
-MODES = ("forward", "queued", "out", "inplace", "backward", "sparse", "errors")
+MODES = (
+    "forward",
+    "queued",
+    "other card",
+    "out",
+    "inplace",
+    "backward",
+    "sparse",
+    "errors",
+)
 # Their values are whatever was in memory.
 UNINITIALISED = {
     "empty",
@@ -97,7 +108,7 @@ def seed(number: int) -> None:
     """torch.manual_seed for the CPU and the card only: for backends that are not there, it
     keeps a stack trace per call."""
     torch.default_generator.manual_seed(number)
-    torch.spyre.manual_seed(number)
+    torch.spyre.manual_seed_all(number)
 
 
 @lru_cache(maxsize=2)  # the modes of a case share them
@@ -111,8 +122,11 @@ def samples(op: Any, dtype: torch.dtype, grad: bool, limit: int) -> list[Any]:
     return spread(all_samples(op.full_name, dtype, grad), limit)
 
 
-def card_inputs(op: Any, sample: Any, grad: bool = False) -> tuple[Any, Any, Any]:
-    value, args, kwargs = to_card((sample.input, sample.args, sample.kwargs), grad)
+def card_inputs(
+    op: Any, sample: Any, grad: bool = False, card: torch.device = SPYRE
+) -> tuple[Any, Any, Any]:
+    given = (sample.input, sample.args, sample.kwargs)
+    value, args, kwargs = to_card(given, grad, card)
     return value, sample.args if op.name in HOST_ARGUMENTS else args, kwargs
 
 
@@ -129,7 +143,7 @@ def seeded(function: Callable[..., Any], value: Any, args: Any, kwargs: Any) -> 
 
 def forward(op: Any, dtype: torch.dtype, limit: int) -> Checks:
     for sample in samples(op, dtype, False, limit):
-        yield lambda sample=sample: compare_forward(op, sample, queued=False)
+        yield lambda sample=sample: compare_forward(op, sample)
 
 
 def queued(op: Any, dtype: torch.dtype, limit: int) -> Checks:
@@ -137,21 +151,28 @@ def queued(op: Any, dtype: torch.dtype, limit: int) -> Checks:
         yield lambda sample=sample: compare_forward(op, sample, queued=True)
 
 
+def other_card(op: Any, dtype: torch.dtype, limit: int) -> Checks:
+    for sample in samples(op, dtype, False, min(limit, 2)):
+        yield lambda sample=sample: compare_forward(op, sample, card=OTHER)
+
+
 @cache
 def busy_matrix() -> torch.Tensor:
     return torch.rand(320, 320, device=SPYRE)
 
 
-def compare_forward(op: Any, sample: Any, queued: bool) -> bool:
+def compare_forward(
+    op: Any, sample: Any, queued: bool = False, card: torch.device = SPYRE
+) -> bool:
     try:
         expected = seeded(op, *host_inputs(sample))
     except Exception:  # the CPU has no result to compare with
         return False
-    inputs = card_inputs(op, sample)
+    inputs = card_inputs(op, sample, card=card)
     if queued:
         torch.mm(busy_matrix(), busy_matrix())
     result = seeded(op, *inputs)
-    check_equal(result, expected, op.name in UNINITIALISED)
+    check_equal(result, expected, op.name in UNINITIALISED, card)
     return True
 
 
@@ -280,7 +301,7 @@ def sparse(op: Any, dtype: torch.dtype, limit: int) -> Checks:
         except Exception:  # torch has no samples of this layout and dtype
             continue
         for sample in spread(found, limit):
-            yield lambda sample=sample: compare_forward(op, sample, queued=False)
+            yield lambda sample=sample: compare_forward(op, sample)
 
 
 def errors(op: Any, dtype: torch.dtype, limit: int) -> Checks:
@@ -309,6 +330,7 @@ def compare_errors(op: Any, theirs: Any, ours: Any) -> bool:
 CHECKS: dict[str, Callable[[Any, torch.dtype, int], Checks]] = {
     "forward": forward,
     "queued": queued,
+    "other card": other_card,
     "out": out,
     "inplace": inplace,
     "backward": backward,

@@ -78,8 +78,10 @@ def write_report(
         "passed / failed. An entry whose samples the CPU itself cannot run in a mode is not "
         "counted.",
         "`queued` is forward behind other work, so that nothing runs on the calling thread; "
-        "`errors` are the",
-        "entry's wrong inputs, which must raise the exception type that op_db names.",
+        "`other card` has",
+        "its tensors on a card that is not the current one; `errors` are the entry's wrong "
+        "inputs, which must",
+        "raise the exception type that op_db names.",
         "",
     ]
     counts = counts_of(results)

@@ -194,10 +194,11 @@ at::Tensor& copy_compressed(at::Tensor& self, const at::Tensor& source, bool non
 
 // ATen's copies of the other layouts copy the parts, which may be on different devices.
 void register_layout_copies(torch::Library& sparse, torch::Library& compressed,
-                            torch::Library& quantized) {
+                            torch::Library& quantized, torch::Library& nested) {
   sparse.impl("copy_", TORCH_FN(copy_sparse));
   compressed.impl("copy_", TORCH_FN(copy_compressed));
   quantized.impl("copy_", TORCH_FN(copy_));
+  nested.impl("copy_", TORCH_FN(at::native::copy_nested_));
 }
 
 void register_copies(torch::Library& library) {

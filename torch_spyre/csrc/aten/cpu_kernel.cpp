@@ -10,6 +10,7 @@
 #include "aten/cpu_alias.h"
 #include "aten/device_check.h"
 #include "aten/execution.h"
+#include "aten/factories.h"
 #include "aten/queue_rules.h"
 #include "aten/written_output.h"
 #include "device/graph.h"
@@ -26,21 +27,18 @@ using torch::jit::Stack;
 struct Call {
   explicit Call(Ownership ownership) : aliases(ownership) {}
   AliasSet aliases;
-  c10::Device device{c10::DeviceType::PrivateUse1, -1};
-  bool plain = true;         // no sparse or nested tensor
-  bool host_result = false;  // the device argument names the host
-  bool host_data = false;    // a host tensor whose contents the host may change after the call
+  c10::Device device{c10::DeviceType::PrivateUse1, -1};  // of the tensors
+  std::optional<c10::Device> named;                      // by the device argument: the results'
+  bool plain = true;                                     // no sparse or nested tensor
+  bool host_result = false;                              // the device argument names the host
+  bool host_data = false;  // a host tensor whose contents the host may change after the call
 };
-
-void note_device(Call& call, c10::Device device) {
-  if (call.device.index() < 0) {
-    call.device = device;
-  }
-}
 
 at::Tensor alias_argument(Call& call, const at::Tensor& tensor) {
   if (is_spyre(tensor)) {
-    note_device(call, tensor.device());
+    if (call.device.index() < 0) {
+      call.device = tensor.device();
+    }
     call.plain &= tensor.layout() == at::kStrided && !tensor.is_nested();
   } else if (tensor.defined() && !tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
     call.host_data = true;
@@ -74,9 +72,7 @@ void alias_value(Call& call, c10::IValue& value) {
   } else if (value.isDevice()) {
     const c10::Device device = value.toDevice();
     if (device.is_privateuseone()) {
-      if (device.has_index()) {
-        note_device(call, device);
-      }
+      call.named = resolve_device(device);
       value = c10::Device(at::kCPU);
     } else {
       call.host_result = device.is_cpu();
@@ -157,15 +153,15 @@ void queue_call(const c10::OperatorHandle& op, const OperatorRecord& record, c10
   queue(stream, record.name, std::move(work));
 }
 
-void results_to_device(Call& call, Stack& results) {
+void results_to_device(Call& call, c10::Device card, Stack& results) {
   for (c10::IValue& value : results) {
     if (value.isTensor()) {
-      value = call.aliases.to_device(value.toTensor(), call.device);
+      value = call.aliases.to_device(value.toTensor(), card);
     } else if (value.isTensorList()) {
       c10::List<at::Tensor> list;
       const c10::List<at::Tensor> given = value.toTensorList();
       for (std::size_t i = 0; i < given.size(); ++i) {
-        list.push_back(call.aliases.to_device(given.get(i), call.device));
+        list.push_back(call.aliases.to_device(given.get(i), card));
       }
       value = std::move(list);
     }
@@ -194,15 +190,19 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
   for (c10::IValue& value : arguments) {
     alias_value(call, value);
   }
-  const bool on_card = call.device.index() >= 0;
-  if (!on_card) {
-    call.device.set_index(static_cast<c10::DeviceIndex>(runtime::current_device()));
-  }
+  const bool has_tensors = call.device.index() >= 0;
+  const bool on_card = has_tensors || call.named;
+  const c10::Device card = call.named    ? *call.named
+                           : has_tensors ? call.device
+                                         : resolve_device(std::nullopt);
   if (record.reads_requires_grad) {
     call.aliases.copy_requires_grad();
   }
   runtime::initialize();
-  const device::StreamRef stream = runtime::current_stream(call.device.index());
+  const device::StreamRef stream = runtime::current_stream(card.index());
+  if (has_tensors && card != call.device) {
+    runtime::synchronize(runtime::current_stream(call.device.index()));
+  }
   if (record.random) {
     set_generators(op, stream, on_card, arguments);
   }
@@ -221,7 +221,7 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
       queue_call(op, record, key, stream, arguments);
       return_written_arguments(op, originals, stack);
     } else {
-      capture_call(op, record, key, stream, call.device, originals, std::move(arguments), stack);
+      capture_call(op, record, key, stream, card, originals, std::move(arguments), stack);
     }
     return;
   }
@@ -234,7 +234,7 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
     call.aliases.write_back();
   }
   if (!call.host_result) {
-    results_to_device(call, arguments);
+    results_to_device(call, card, arguments);
   }
   stack->insert(stack->end(), std::make_move_iterator(arguments.begin()),
                 std::make_move_iterator(arguments.end()));

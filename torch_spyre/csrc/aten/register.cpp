@@ -177,7 +177,8 @@ void register_operators() {
   forward_stubs_to_cpu();
   register_layout_copies(library_for("aten", DispatchKey::SparsePrivateUse1),
                          library_for("aten", DispatchKey::SparseCsrPrivateUse1),
-                         library_for("aten", DispatchKey::QuantizedPrivateUse1));
+                         library_for("aten", DispatchKey::QuantizedPrivateUse1),
+                         library_for("aten", DispatchKey::NestedTensorPrivateUse1));
   register_fallthroughs();
   register_autocast(library_for("aten", DispatchKey::AutocastPrivateUse1));
   library_for("_", DispatchKey::AutocastPrivateUse1)

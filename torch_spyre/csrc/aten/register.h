@@ -12,7 +12,7 @@ void register_factories(torch::Library& library);
 void register_views(torch::Library& library);
 void register_copies(torch::Library& library);
 void register_layout_copies(torch::Library& sparse, torch::Library& compressed,
-                            torch::Library& quantized);
+                            torch::Library& quantized, torch::Library& nested);
 void register_resize(torch::Library& library);
 void register_tensor_state(torch::Library& library);
 void register_convolution(torch::Library& library);

@@ -2,6 +2,7 @@
 
 #include <ATen/SparseCsrTensorImpl.h>
 #include <ATen/SparseTensorImpl.h>
+#include <c10/core/DeviceGuard.h>
 
 namespace spyre::aten {
 namespace {
@@ -39,6 +40,11 @@ at::Tensor rebuild_sparse(const at::Tensor& tensor, c10::Device device,
                           const ConvertPart& convert) {
   const at::TensorImpl* source = tensor.unsafeGetTensorImpl();
   if (tensor.layout() == at::kSparse) {
+    // The constructor's empty parts go to the current card, and others are refused later.
+    c10::OptionalDeviceGuard card;
+    if (!device.is_cpu()) {
+      card.reset_device(device);
+    }
     auto impl =
         c10::make_intrusive<at::SparseTensorImpl>(keys_of(device, /*coo=*/true), source->dtype());
     fill_coo(impl.get(), coo_impl(tensor), convert);
