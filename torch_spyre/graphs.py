@@ -61,7 +61,7 @@ class graph:
     Args:
         spyre_graph: where to capture.
         pool: id from graph_pool_handle(), MemPool.id or another graph's pool().
-        stream: stream to capture on; None is a side stream of this class.
+        stream: stream to capture on; None is a side stream of the current card.
         capture_error_mode: "global", "thread_local" or "relaxed".
     """
 
@@ -75,14 +75,19 @@ class graph:
         capture_error_mode: str = "global",
         check_input_liveness: bool = False,
     ) -> None:
-        cls = type(self)
-        if stream is None and cls.default_capture_stream is None:
-            cls.default_capture_stream = streams.Stream()
         self.pool = pool
-        self.capture_stream = stream or cls.default_capture_stream
+        self.capture_stream = stream or self._side_stream()
         self.stream_ctx = streams.stream(self.capture_stream)
         self.spyre_graph = spyre_graph
         self.capture_error_mode = capture_error_mode
+
+    @classmethod
+    def _side_stream(cls) -> torch.Stream:
+        """Kept for the next capture, unless the card has changed."""
+        known = cls.default_capture_stream
+        if known is None or known.device_index != _C.current_device():
+            known = cls.default_capture_stream = streams.Stream()
+        return known
 
     def __enter__(self) -> None:
         torch.accelerator.synchronize()

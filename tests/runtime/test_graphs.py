@@ -160,6 +160,65 @@ def test_random_numbers_differ_between_replays() -> None:
     assert not torch.equal(x.cpu(), first)
 
 
+def captured_draw() -> tuple[torch.spyre.SpyreGraph, torch.Tensor]:
+    graph = torch.spyre.SpyreGraph()
+    with torch.spyre.graph(graph):
+        drawn = torch.rand(64, device="spyre")
+    return graph, drawn
+
+
+def test_a_new_seed_does_not_overtake_queued_replays() -> None:
+    graph, drawn = captured_draw()
+    seen = []
+    for _ in range(2):
+        torch.spyre.manual_seed(1)
+        for _ in range(2):
+            torch.spyre._sleep(2_000_000)
+            graph.replay()
+            seen.append(drawn.clone())
+    first, second, third, fourth = (x.cpu() for x in seen)
+    torch.testing.assert_close((first, second), (third, fourth), rtol=0, atol=0)
+    assert not torch.equal(first, second)
+
+
+def test_the_state_counts_queued_replays() -> None:
+    graph, drawn = captured_draw()
+    torch.spyre.manual_seed(1)
+    torch.spyre._sleep(2_000_000)
+    graph.replay()
+    state = torch.spyre.get_rng_state()
+    graph.replay()
+    expected = drawn.clone()
+    torch.spyre.set_rng_state(state)
+    graph.replay()
+    torch.testing.assert_close(drawn, expected, rtol=0, atol=0)
+
+
+def test_eager_draws_follow_replays_on_another_stream() -> None:
+    graph, drawn = captured_draw()
+    torch.manual_seed(1)
+    expected = torch.rand(64), torch.rand(64)
+    torch.spyre.manual_seed(1)
+    with torch.spyre.stream(torch.spyre.Stream()):
+        torch.spyre._sleep(2_000_000)
+        graph.replay()
+    eager = torch.rand(64, device="spyre")
+    torch.spyre.synchronize()
+    torch.testing.assert_close((drawn.cpu(), eager.cpu()), expected, rtol=0, atol=0)
+
+
+def test_captures_on_one_card_after_another() -> None:
+    for card in (1, 0, 1):
+        with torch.spyre.device(card):
+            x = torch.ones(4, device="spyre")
+            graph = torch.spyre.SpyreGraph()
+            with torch.spyre.graph(graph):
+                doubled = x * 2
+            x.fill_(3)
+            graph.replay()
+            assert doubled.tolist() == [6.0] * 4 and doubled.device.index == card
+
+
 def test_operators_that_are_not_queued_eagerly_are_captured() -> None:
     torch.manual_seed(0)
     block = torch.nn.Sequential(

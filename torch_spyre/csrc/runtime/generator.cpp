@@ -5,6 +5,7 @@
 #include <c10/core/GeneratorImpl.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -23,6 +24,15 @@ namespace {
 
 constexpr std::size_t kStateBytes = 2 * sizeof(std::uint64_t);  // seed, offset
 
+struct CapturedDraws {
+  std::mutex mutex;
+  std::vector<at::Generator> generators;
+};
+CapturedDraws& captured() {
+  static auto* draws = new CapturedDraws;  // used until the process ends
+  return *draws;
+}
+
 class GeneratorImpl final : public c10::GeneratorImpl {
  public:
   explicit GeneratorImpl(c10::DeviceIndex index)
@@ -38,7 +48,10 @@ class GeneratorImpl final : public c10::GeneratorImpl {
       wait_for_draws();
     }
     last_draw_ = stream;
-    captured_ |= device::is_capturing(stream);
+    if (device::is_capturing(stream)) [[unlikely]] {
+      captured_ = true;
+      note_captured_draw();
+    }
     return cpu_;
   }
 
@@ -100,6 +113,17 @@ class GeneratorImpl final : public c10::GeneratorImpl {
   }
 
  private:
+  void note_captured_draw() {
+    CapturedDraws& draws = captured();
+    const std::lock_guard lock(draws.mutex);
+    const bool known =
+        std::any_of(draws.generators.begin(), draws.generators.end(),
+                    [this](const at::Generator& g) { return g.unsafeGetGeneratorImpl() == this; });
+    if (!known) {
+      draws.generators.emplace_back(c10::intrusive_ptr<c10::GeneratorImpl>::reclaim_copy(this));
+    }
+  }
+
   at::CPUGeneratorImpl* cpu_impl() const { return cpu_.get<at::CPUGeneratorImpl>(); }
 
   bool has_queued_draws() const { return last_draw_ && !device::query(*last_draw_); }
@@ -186,6 +210,22 @@ at::Generator cpu_generator_of(const std::optional<at::Generator>& generator,
               "Expected a 'spyre' device type for generator but found '",
               generator->device().type(), "'");
   return generator->get<GeneratorImpl>()->draw_on(stream);
+}
+
+std::vector<at::Generator> captured_draws() {
+  const std::lock_guard lock(captured().mutex);
+  return captured().generators;
+}
+
+void forget_captured_draws() {
+  const std::lock_guard lock(captured().mutex);
+  captured().generators.clear();
+}
+
+void replay_draws(const std::vector<at::Generator>& generators, device::StreamRef stream) {
+  for (const at::Generator& generator : generators) {
+    generator.get<GeneratorImpl>()->draw_on(stream);
+  }
 }
 
 }  // namespace spyre::runtime

@@ -11,6 +11,7 @@
 #include <c10/core/Device.h>
 
 #include <optional>
+#include <vector>
 
 #include "device/stream.h"
 
@@ -27,8 +28,16 @@ at::Generator new_generator(c10::DeviceIndex index);
 // Note [Queued draws]: work draws when it runs. Draws of one stream follow each other by its order;
 // a draw on another stream, and whoever reads the state, waits for the last stream that drew. New
 // seeds and states need not wait: queued work keeps the CPU generator that it was given and the
-// Spyre generator takes a new one, except after a graph capture, whose replays must see new seeds.
+// Spyre generator takes a new one, except after a graph capture, whose replays must see new seeds:
+// each replay counts as a draw of the generators that its capture drew from.
 at::Generator cpu_generator_of(const std::optional<at::Generator>& generator,
                                device::StreamRef stream);
+
+// The generators that captures have drawn from since forget_captured_draws(): with several captures
+// at once, more than a graph needs.
+std::vector<at::Generator> captured_draws();
+void forget_captured_draws();
+// Before a graph whose capture drew from `generators` is replayed on `stream`.
+void replay_draws(const std::vector<at::Generator>& generators, device::StreamRef stream);
 
 }  // namespace spyre::runtime

@@ -3,10 +3,12 @@
 #include <c10/util/Exception.h>
 
 #include <fstream>
+#include <vector>
 
 #include "device/allocator.h"
 #include "device/graph.h"
 #include "runtime/capture.h"
+#include "runtime/generator.h"
 #include "runtime/registration.h"
 #include "runtime/stream.h"
 
@@ -55,7 +57,9 @@ class GraphImpl final : public at::GraphImplInterface {
     }
     stream_ = stream;
     state_ = State::kCapturing;
-    g_captures.fetch_add(1);
+    if (g_captures.fetch_add(1) == 0) {
+      forget_captured_draws();
+    }
   }
 
   void capture_end() override {
@@ -68,6 +72,7 @@ class GraphImpl final : public at::GraphImplInterface {
     }
     device::CachingAllocator::of(stream_.device).end_allocate_to_pool(pool_);
     state_ = State::kCaptured;
+    generators_ = captured_draws();
     g_captures.fetch_sub(1);
     if (!status.is_ok()) {
       release();
@@ -86,7 +91,9 @@ class GraphImpl final : public at::GraphImplInterface {
   void replay() override {
     TORCH_CHECK(state_ == State::kCaptured,
                 "Called SpyreGraph::replay without a preceding successful capture.");
-    check(graph_.replay(current_stream(static_cast<c10::DeviceIndex>(stream_.device))));
+    const device::StreamRef stream = current_stream(stream_.device);
+    replay_draws(generators_, stream);
+    check(graph_.replay(stream));
   }
 
   void reset() override { release(); }
@@ -121,6 +128,7 @@ class GraphImpl final : public at::GraphImplInterface {
       allocator.end_allocate_to_pool(pool_);
     }
     graph_.reset();
+    generators_.clear();
     allocator.release_pool(pool_);
     state_ = State::kEmpty;
   }
@@ -131,6 +139,7 @@ class GraphImpl final : public at::GraphImplInterface {
   device::Graph graph_;
   device::StreamRef stream_;
   at::MempoolId_t pool_{0, 0};
+  std::vector<at::Generator> generators_;
 };
 
 }  // namespace
