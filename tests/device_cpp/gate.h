@@ -15,10 +15,16 @@ class Gate {
     open_.store(true);
     open_.notify_all();
   }
-  void pass() const { open_.wait(false); }
+  void pass() {
+    reached_.store(true);
+    reached_.notify_all();
+    open_.wait(false);
+  }
+  // An engine that still starts would take later work of a higher priority first.
+  void wait_until_reached() const { reached_.wait(false); }
 
  private:
-  std::atomic<bool> open_{false};
+  std::atomic<bool> open_{false}, reached_{false};
 };
 
 class Log {

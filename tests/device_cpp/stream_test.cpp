@@ -69,6 +69,7 @@ TEST(higher_priority_runs_first) {
   CHECK_EQ(stream_priority(top), kHighestPriority);
   auto gate = std::make_shared<Gate>();
   CHECK_OK(enqueue_gate(low, gate));
+  gate->wait_until_reached();
   Log log;
   for (int i = 0; i < 3; ++i) {
     CHECK_OK(enqueue(low, [&log] { log.add(0); }));
