@@ -1,13 +1,15 @@
 """op_db of the installed torch on the card: what one entry gives in one dtype, mode by mode.
 
 Modes: forward; queued (behind other work, so that nothing runs on the calling thread); other card
-(the tensors are on a card that is not the current one; the results must be there too); out
-(filled, and empty so that it is resized); inplace; backward; sparse (all layouts an entry
-names); errors (the entry's wrong inputs raise what op_db says).
+(the tensors are on a card that is not the current one; the results must be there too); captured
+(recorded in a graph, then replayed; float32 only); out (filled, and empty so that it is resized);
+inplace; backward; sparse (all layouts an entry names); errors (the entry's wrong inputs raise what
+op_db says).
 """
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
@@ -56,6 +58,17 @@ UNINITIALISED = {
 }
 # Arguments that stay on the host on every device.
 HOST_ARGUMENTS = {"tensor_split"}
+# Refused in captures: data decides the shapes, or PyTorch has no meta kernel (the last line).
+NOT_CAPTURED = (
+    "_to_sparse|_unique2|equal|histogram|_histogramdd_bin_edges|masked_select|nonzero|"
+    "repeat_interleave|unique_consecutive|unique_dim|"
+    "_logcumsumexp|geqrf|linalg_lstsq|_sparse_mm_reduce_impl|sparse_sampled_addmm"
+)
+# What ends a capture on CUDA too: data that the host reads or writes, a seed set by the entry.
+HOST_IN_CAPTURE = re.compile(
+    r"set_current_seed|stream synchronize: operation not permitted|"
+    rf"aten::({NOT_CAPTURED})[\w.]*: operation not permitted"
+)
 LAYOUTS = {
     "supports_sparse": torch.sparse_coo,
     "supports_sparse_csr": torch.sparse_csr,
@@ -154,6 +167,42 @@ def queued(op: Any, dtype: torch.dtype, limit: int) -> Checks:
 def other_card(op: Any, dtype: torch.dtype, limit: int) -> Checks:
     for sample in samples(op, dtype, False, min(limit, 2)):
         yield lambda sample=sample: compare_forward(op, sample, card=OTHER)
+
+
+def captured(op: Any, dtype: torch.dtype, limit: int) -> Checks:
+    if dtype is torch.float32:
+        for sample in samples(op, dtype, False, min(limit, 2)):
+            yield lambda sample=sample: compare_captured(op, sample)
+
+
+def compare_captured(op: Any, sample: Any) -> bool:
+    try:
+        expected = seeded(op, *host_inputs(sample))
+    except Exception:  # the CPU has no result to compare with
+        return False
+    value, args, kwargs = card_inputs(op, sample)
+    graph = torch.spyre.SpyreGraph()
+    with torch.spyre.stream(side_stream()):
+        seed(1)
+        graph.capture_begin()
+        try:
+            try:
+                result = op(value, *args, **kwargs)
+            finally:
+                graph.capture_end()
+        except RuntimeError as error:
+            if HOST_IN_CAPTURE.search(str(error)):
+                return False
+            raise
+        graph.replay()
+    torch.spyre.synchronize()
+    check_equal(result, expected, op.name in UNINITIALISED)
+    return True
+
+
+@cache
+def side_stream() -> torch.spyre.Stream:
+    return torch.spyre.Stream()
 
 
 @cache
@@ -331,6 +380,7 @@ CHECKS: dict[str, Callable[[Any, torch.dtype, int], Checks]] = {
     "forward": forward,
     "queued": queued,
     "other card": other_card,
+    "captured": captured,
     "out": out,
     "inplace": inplace,
     "backward": backward,

@@ -79,9 +79,11 @@ def write_report(
         "counted.",
         "`queued` is forward behind other work, so that nothing runs on the calling thread; "
         "`other card` has",
-        "its tensors on a card that is not the current one; `errors` are the entry's wrong "
-        "inputs, which must",
-        "raise the exception type that op_db names.",
+        "its tensors on a card that is not the current one; `captured` is recorded in a graph and "
+        "replayed (entries",
+        "whose host needs data are refused, as on CUDA, and not counted); `errors` are the entry's "
+        "wrong inputs, which",
+        "must raise the exception type that op_db names.",
         "",
     ]
     counts = counts_of(results)

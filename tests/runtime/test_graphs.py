@@ -181,6 +181,17 @@ def test_a_new_seed_does_not_overtake_queued_replays() -> None:
     assert not torch.equal(first, second)
 
 
+def test_a_new_seed_does_not_wait_after_a_capture() -> None:
+    """Nor does it for replays that are still queued."""
+    graph, _ = captured_draw()
+    torch.spyre._sleep(300_000_000)
+    graph.replay()
+    torch.spyre.manual_seed(1)
+    busy = not torch.spyre.current_stream().query()
+    torch.spyre.synchronize()
+    assert busy
+
+
 def test_the_state_counts_queued_replays() -> None:
     graph, drawn = captured_draw()
     torch.spyre.manual_seed(1)
@@ -234,6 +245,34 @@ def test_operators_that_are_not_queued_eagerly_are_captured() -> None:
         expected = block(ids).softmax(-1).sort(-1)
         torch.testing.assert_close(y, expected.values)
         assert torch.equal(indices, expected.indices)
+
+
+CAPTURED = {
+    "arange": lambda x: x[torch.arange(3, device=x.device)],
+    "linspace": lambda x: torch.linspace(0, 1, 5, device=x.device) + 1,
+    "eye": lambda x: torch.eye(4, device=x.device) @ x,
+    "index_add": lambda x: x.index_add(0, torch.arange(2, device=x.device), x[:2]),
+    "out": lambda x: torch.add(x, x, out=torch.empty(0, device=x.device)),
+    "batch_norm": lambda x: torch.nn.functional.batch_norm(x, x[0], x[1].abs() + 1),
+    "embedding_bag": lambda x: torch.nn.functional.embedding_bag(
+        torch.arange(4, device=x.device).view(2, 2), x
+    ),
+    "running statistics": lambda x: torch._native_batch_norm_legit(
+        x, None, None, x[0].clone(), x[1].abs() + 1, True, 0.1, 1e-5
+    )[0],
+}
+
+
+@pytest.mark.parametrize("name", CAPTURED)
+def test_shapes_of_captured_results(name: str) -> None:
+    x = torch.randn(4, 4)
+    given = torch.zeros(4, 4, device="spyre")
+    graph = torch.spyre.SpyreGraph()
+    with torch.spyre.graph(graph):
+        result = CAPTURED[name](given)
+    given.copy_(x)
+    graph.replay()
+    torch.testing.assert_close(result.cpu(), CAPTURED[name](x))
 
 
 def test_results_whose_shape_depends_on_data_are_refused() -> None:

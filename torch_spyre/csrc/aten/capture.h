@@ -19,4 +19,10 @@ void capture_call(const c10::OperatorHandle& op, const OperatorRecord& record, c
                   device::StreamRef stream, c10::Device device, const torch::jit::Stack& originals,
                   torch::jit::Stack aliases, torch::jit::Stack* stack);
 
+// Before an operator that returns its arguments is recorded: an out= of another shape than the meta
+// kernel tells is resized (with PyTorch's warning when it holds elements), and its alias in
+// `aliases` made anew. Throws torch.AcceleratorError when nothing tells the shape of an empty out=.
+void fit_captured_outputs(const c10::OperatorHandle& op, const OperatorRecord& record,
+                          const torch::jit::Stack& originals, torch::jit::Stack& aliases);
+
 }  // namespace spyre::aten

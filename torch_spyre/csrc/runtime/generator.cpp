@@ -17,6 +17,7 @@
 #include "runtime/current.h"
 #include "runtime/exception.h"
 #include "runtime/generator_states.h"
+#include "runtime/stream.h"
 
 namespace spyre::runtime {
 
@@ -44,16 +45,18 @@ class GeneratorImpl final : public c10::GeneratorImpl {
   // See Note [Queued draws].
   at::Generator draw_on(device::StreamRef stream) {
     std::lock_guard lock(draws_mutex_);
+    if (device::is_capturing(stream)) [[unlikely]] {
+      note_captured_draw();
+      return captured_cpu_;
+    }
     if (last_draw_ && *last_draw_ != stream) {
       wait_for_draws();
     }
     last_draw_ = stream;
-    if (device::is_capturing(stream)) [[unlikely]] {
-      captured_ = true;
-      note_captured_draw();
-    }
     return cpu_;
   }
+
+  ReplayedDraw replay_on(device::StreamRef stream) { return {draw_on(stream), captured_cpu_}; }
 
   void set_current_seed(std::uint64_t seed) override {
     // Captured work draws from this generator at each replay: it has no seed of its own to set.
@@ -114,6 +117,9 @@ class GeneratorImpl final : public c10::GeneratorImpl {
 
  private:
   void note_captured_draw() {
+    if (!captured_cpu_.defined()) {
+      captured_cpu_ = at::detail::createCPUGenerator(c10::default_rng_seed_val);
+    }
     CapturedDraws& draws = captured();
     const std::lock_guard lock(draws.mutex);
     const bool known =
@@ -138,9 +144,7 @@ class GeneratorImpl final : public c10::GeneratorImpl {
 
   // Before the whole state is replaced.
   void leave_to_queued_draws() {
-    if (captured_) {
-      wait_for_draws();
-    } else if (has_queued_draws()) {
+    if (has_queued_draws()) {
       cpu_ = at::detail::createCPUGenerator(c10::default_rng_seed_val);
       last_draw_.reset();
     }
@@ -171,11 +175,22 @@ class GeneratorImpl final : public c10::GeneratorImpl {
   }
 
   mutable at::Generator cpu_;
+  at::Generator captured_cpu_;  // of all captured work; from the first capture on
   mutable EnginePosition position_;
   mutable std::mutex draws_mutex_;
   std::optional<device::StreamRef> last_draw_;
-  bool captured_ = false;
 };
+
+void enqueue_state_copy(const at::Generator& from, const at::Generator& to,
+                        device::StreamRef stream) {
+  enqueue_compute(stream, "generator state of a graph", [from, to] {
+    auto* source = from.get<at::CPUGeneratorImpl>();
+    auto* target = to.get<at::CPUGeneratorImpl>();
+    target->set_engine(source->engine());
+    target->set_next_float_normal_sample(source->next_float_normal_sample());
+    target->set_next_double_normal_sample(source->next_double_normal_sample());
+  });
+}
 
 std::int64_t checked_index(c10::DeviceIndex index) {
   const int device = index < 0 ? current_device() : index;
@@ -222,9 +237,20 @@ void forget_captured_draws() {
   captured().generators.clear();
 }
 
-void replay_draws(const std::vector<at::Generator>& generators, device::StreamRef stream) {
+std::vector<ReplayedDraw> begin_replay(const std::vector<at::Generator>& generators,
+                                       device::StreamRef stream) {
+  std::vector<ReplayedDraw> draws;
   for (const at::Generator& generator : generators) {
-    generator.get<GeneratorImpl>()->draw_on(stream);
+    const ReplayedDraw draw = generator.get<GeneratorImpl>()->replay_on(stream);
+    enqueue_state_copy(draw.current, draw.captured, stream);
+    draws.push_back(draw);
+  }
+  return draws;
+}
+
+void end_replay(const std::vector<ReplayedDraw>& draws, device::StreamRef stream) {
+  for (const ReplayedDraw& draw : draws) {
+    enqueue_state_copy(draw.captured, draw.current, stream);
   }
 }
 

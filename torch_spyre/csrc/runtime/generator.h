@@ -28,8 +28,8 @@ at::Generator new_generator(c10::DeviceIndex index);
 // Note [Queued draws]: work draws when it runs. Draws of one stream follow each other by its order;
 // a draw on another stream, and whoever reads the state, waits for the last stream that drew. New
 // seeds and states need not wait: queued work keeps the CPU generator that it was given and the
-// Spyre generator takes a new one, except after a graph capture, whose replays must see new seeds:
-// each replay counts as a draw of the generators that its capture drew from.
+// Spyre generator takes a new one. Captured work keeps a third one for ever; each replay begins
+// with the state that the Spyre generator has then, and ends with giving it back, in stream order.
 at::Generator cpu_generator_of(const std::optional<at::Generator>& generator,
                                device::StreamRef stream);
 
@@ -37,7 +37,13 @@ at::Generator cpu_generator_of(const std::optional<at::Generator>& generator,
 // at once, more than a graph needs.
 std::vector<at::Generator> captured_draws();
 void forget_captured_draws();
-// Before a graph whose capture drew from `generators` is replayed on `stream`.
-void replay_draws(const std::vector<at::Generator>& generators, device::StreamRef stream);
+
+// Around the enqueuing of a graph on `stream` whose capture drew from `generators`.
+struct ReplayedDraw {
+  at::Generator current, captured;  // CPU generators
+};
+std::vector<ReplayedDraw> begin_replay(const std::vector<at::Generator>& generators,
+                                       device::StreamRef stream);
+void end_replay(const std::vector<ReplayedDraw>& draws, device::StreamRef stream);
 
 }  // namespace spyre::runtime

@@ -92,8 +92,9 @@ class GraphImpl final : public at::GraphImplInterface {
     TORCH_CHECK(state_ == State::kCaptured,
                 "Called SpyreGraph::replay without a preceding successful capture.");
     const device::StreamRef stream = current_stream(stream_.device);
-    replay_draws(generators_, stream);
+    const std::vector<ReplayedDraw> draws = begin_replay(generators_, stream);
     check(graph_.replay(stream));
+    end_replay(draws, stream);
   }
 
   void reset() override { release(); }
