@@ -1,14 +1,15 @@
 """Copies of one process among its cards: torch.cuda.comm's names, and what DataParallel needs.
 
-torch.nn.parallel.comm is generic but for six functions of torch._C that only a CUDA build has.
-register() adds them, so that scatter, gather, broadcast, torch.nn.DataParallel and parallel_apply
-work on cards. Every copy is queued on the current stream of its card.
+torch.nn.parallel.comm is generic but for functions of torch._C that only a CUDA build has, and that
+take CUDA's tensors only. register() adds ours, so that scatter, gather, broadcast,
+torch.nn.DataParallel and parallel_apply work on cards. Every copy is queued on the current stream
+of its card.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -216,16 +217,32 @@ _IMPLEMENTED = (
 )
 
 
+def _for_cards(ours: Callable[..., Any], theirs: Callable[..., Any] | None) -> Any:
+    """`theirs` for CUDA's tensors. The host's go to torch.accelerator's device: a card."""
+    if theirs is None:
+        return ours
+
+    @functools.wraps(theirs)
+    def copies(tensors: Any, *args: Any) -> Any:
+        one = (
+            tensors if isinstance(tensors, torch.Tensor) else next(iter(tensors), None)
+        )
+        cuda = one is not None and one.device.type == "cuda"
+        return theirs(tensors, *args) if cuda else ours(tensors, *args)
+
+    return copies
+
+
 def register() -> None:
-    """Gives torch._C what a CPU build of it lacks. Idempotent; a CUDA build keeps its own."""
+    """Gives torch._C copies that know cards. Idempotent."""
     from torch.cuda import nccl
 
-    for function in _IMPLEMENTED:
-        if not hasattr(torch._C, function.__name__):
-            setattr(torch._C, function.__name__, function)
     original = nccl.is_available
     if getattr(original, "_knows_spyre", False):
         return
+    for function in _IMPLEMENTED:
+        theirs = getattr(torch._C, function.__name__, None)
+        setattr(torch._C, function.__name__, _for_cards(function, theirs))
 
     @functools.wraps(original)
     def is_available(tensors: Any) -> bool:

@@ -218,6 +218,24 @@ def test_eager_draws_follow_replays_on_another_stream() -> None:
     torch.testing.assert_close((drawn.cpu(), eager.cpu()), expected, rtol=0, atol=0)
 
 
+def test_states_are_read_and_numbers_drawn_elsewhere_during_a_capture() -> None:
+    """The stream that captures has drawn before: what it captures is not waited for."""
+    stream = torch.spyre.Stream()
+    with torch.spyre.stream(stream):
+        torch.rand(4, device="spyre")
+        graph = torch.spyre.SpyreGraph()
+        graph.capture_begin()
+        drawn = torch.rand(4, device="spyre")
+        state = torch.spyre.get_rng_state()
+        with torch.spyre.stream(torch.spyre.default_stream()):
+            torch.rand(4, device="spyre")
+        graph.capture_end()
+    torch.spyre.set_rng_state(state)
+    graph.replay()
+    torch.spyre.set_rng_state(state)
+    torch.testing.assert_close(drawn, torch.rand(4, device="spyre"))
+
+
 def test_captures_on_one_card_after_another() -> None:
     for card in (1, 0, 1):
         with torch.spyre.device(card):

@@ -57,9 +57,10 @@ Status may_run_inline(StreamRef stream, bool* inline_ok);
 // so because the previous such launch was a moment ago. Else a wake costs more than the launch.
 bool engine_is_attentive(int device);
 
-Status synchronize(StreamRef stream);   // waits; returns and clears the stream's first error
-Status synchronize_device(int device);  // every stream of the card
-bool query(StreamRef stream);           // finished, without waiting and without clearing errors
+Status synchronize(StreamRef stream);    // waits; returns and clears the stream's first error
+Status synchronize_device(int device);   // every stream of the card
+bool query(StreamRef stream);            // finished, without waiting and without clearing errors
+bool has_queued_work(StreamRef stream);  // query() says no while the stream captures, too
 
 // Called by layer 1 so that waits can release Python's GIL. Both may be null.
 void set_wait_hooks(void* (*before)(), void (*after)(void*));

@@ -174,4 +174,11 @@ bool query(StreamRef ref) {
   return (word & (StreamState::kPendingMask | StreamState::kCapturing)) == 0;
 }
 
+bool has_queued_work(StreamRef ref) {
+  Card* card = nullptr;
+  StreamState* stream = nullptr;
+  return find_stream(ref, &card, &stream).is_ok() &&
+         (stream->word.load(std::memory_order_acquire) & StreamState::kPendingMask) != 0;
+}
+
 }  // namespace spyre::device

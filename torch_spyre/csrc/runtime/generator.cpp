@@ -132,7 +132,7 @@ class GeneratorImpl final : public c10::GeneratorImpl {
 
   at::CPUGeneratorImpl* cpu_impl() const { return cpu_.get<at::CPUGeneratorImpl>(); }
 
-  bool has_queued_draws() const { return last_draw_ && !device::query(*last_draw_); }
+  bool has_queued_draws() const { return last_draw_ && device::has_queued_work(*last_draw_); }
 
   // Python holds this generator's mutex during calls: a wait that gave up the GIL could deadlock
   // with a thread that wants both.
