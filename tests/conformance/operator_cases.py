@@ -1,10 +1,9 @@
 """op_db of the installed torch on the card: what one entry gives in one dtype, mode by mode.
 
 Modes: forward; queued (behind other work, so that nothing runs on the calling thread); other card
-(the tensors are on a card that is not the current one; the results must be there too); captured
-(recorded in a graph, then replayed; float32 only); out (filled, and empty so that it is resized);
-inplace; backward; sparse (all layouts an entry names); errors (the entry's wrong inputs raise what
-op_db says).
+(the tensors and the results are on a card that is not the current one); captured (recorded in a
+graph with its gradients and replayed; float32 only); out (filled, and empty so that it is resized);
+inplace; backward; sparse (all layouts an entry names); errors (wrong inputs raise what op_db says).
 """
 
 from __future__ import annotations
@@ -58,11 +57,10 @@ UNINITIALISED = {
 }
 # Arguments that stay on the host on every device.
 HOST_ARGUMENTS = {"tensor_split"}
-# Refused in captures: data decides the shapes, or PyTorch has no meta kernel (the last line).
+# Refused in captures: data decides the shapes, or the host gets a number or a sparse tensor.
 NOT_CAPTURED = (
-    "_to_sparse|_unique2|equal|histogram|_histogramdd_bin_edges|masked_select|nonzero|"
-    "repeat_interleave|unique_consecutive|unique_dim|"
-    "_logcumsumexp|geqrf|linalg_lstsq|_sparse_mm_reduce_impl|sparse_sampled_addmm"
+    "_to_sparse|_unique2|equal|masked_select|nonzero|repeat_interleave|unique_consecutive|"
+    "unique_dim|_ctc_loss|linalg_lstsq|_sparse_mm_reduce_impl|sparse_sampled_addmm"
 )
 # What ends a capture on CUDA too: data that the host reads or writes, a seed set by the entry.
 HOST_IN_CAPTURE = re.compile(
@@ -172,22 +170,35 @@ def other_card(op: Any, dtype: torch.dtype, limit: int) -> Checks:
 def captured(op: Any, dtype: torch.dtype, limit: int) -> Checks:
     if dtype is torch.float32:
         for sample in samples(op, dtype, False, min(limit, 2)):
-            yield lambda sample=sample: compare_captured(op, sample)
+            yield lambda sample=sample: compare_captured(op, sample, grad=False)
+        if op.supports_autograd and dtype in op.supported_backward_dtypes("cpu"):
+            for sample in samples(op, dtype, True, 1):
+                yield lambda sample=sample: compare_captured(op, sample, grad=True)
 
 
-def compare_captured(op: Any, sample: Any) -> bool:
+def compare_captured(op: Any, sample: Any, grad: bool) -> bool:
+    def results(inputs: Any) -> list[torch.Tensor]:
+        found = op(inputs[0], *inputs[1], **inputs[2])
+        if not grad:
+            return found
+        outputs = [t for t in tensors(found) if t.requires_grad and t.grad_fn]
+        leaves = [t for t in tensors(inputs) if t.requires_grad]
+        weights = [torch.ones_like(t) for t in outputs]
+        return list(torch.autograd.grad(outputs, leaves, weights, allow_unused=True))
+
     try:
-        expected = seeded(op, *host_inputs(sample))
+        seed(1)
+        expected = results(host_inputs(sample, grad))
     except Exception:  # the CPU has no result to compare with
         return False
-    value, args, kwargs = card_inputs(op, sample)
     graph = torch.spyre.SpyreGraph()
-    with torch.spyre.stream(side_stream()):
+    with torch.spyre.stream(side_stream()):  # autograd wants no node of another stream
+        inputs = card_inputs(op, sample, grad)
         seed(1)
         graph.capture_begin()
         try:
             try:
-                result = op(value, *args, **kwargs)
+                found = results(inputs)
             finally:
                 graph.capture_end()
         except RuntimeError as error:
@@ -195,8 +206,8 @@ def compare_captured(op: Any, sample: Any) -> bool:
                 return False
             raise
         graph.replay()
-    torch.spyre.synchronize()
-    check_equal(result, expected, op.name in UNINITIALISED)
+        torch.spyre.synchronize()
+    check_equal(found, expected, op.name in UNINITIALISED)
     return True
 
 

@@ -16,11 +16,6 @@ namespace {
 
 using torch::jit::Stack;
 
-// `why`: what the meta kernel said.
-std::string no_shape(const OperatorRecord& record, const std::string& why) {
-  return record.reads_data ? "the shapes of its results depend on data" : why;
-}
-
 [[noreturn]] void refuse(const OperatorRecord& record, const std::string& why) {
   const std::string message =
       record.name + ": operation not permitted when stream is capturing: " + why;
@@ -44,17 +39,17 @@ std::vector<std::size_t> out_arguments(const c10::FunctionSchema& schema) {
 }  // namespace
 
 void fit_captured_outputs(const c10::OperatorHandle& op, const OperatorRecord& record,
-                          const Stack& originals, Stack& aliases) {
+                          c10::DispatchKey key, const Stack& originals, Stack& aliases) {
   const std::vector<std::size_t> outs = out_arguments(op.schema());
   if (outs.empty()) {
     return;
   }
   std::string why;
-  const std::optional<Stack> predicted = predict_results(op, originals, &why);
+  const std::optional<Stack> predicted = predict_results(op, record, key, originals, aliases, &why);
   if (!predicted) {
     for (const std::size_t i : outs) {
       if (record.outputs_may_resize || originals[i].toTensor().numel() == 0) {
-        refuse(record, no_shape(record, why));
+        refuse(record, why);
       }
     }
     return;  // a replay checks that the shape stayed
@@ -80,12 +75,12 @@ void capture_call(const c10::OperatorHandle& op, const OperatorRecord& record, c
     }
   }
   std::string why;
-  const std::optional<Stack> predicted = predict_results(op, originals, &why);
+  const std::optional<Stack> predicted = predict_results(op, record, key, originals, aliases, &why);
   if (!predicted) {
-    refuse(record, no_shape(record, why));
+    refuse(record, why);
   }
   if (!result_tensors(*predicted)) {
-    refuse(record, "it returns a number to the host");
+    refuse(record, "it returns a number to the host, or a sparse tensor");
   }
   queue_predicted(op, record, key, stream, device, *predicted, std::move(aliases), stack);
 }

@@ -9,8 +9,8 @@
 
 namespace spyre::aten {
 
-// Note [Captured operators]: nothing runs during a capture, so the shapes of new results come from
-// the operator's meta kernel. The results get memory of the graph's pool at once; a replay runs the
+// Note [Captured operators]: nothing runs during a capture, so the shapes of new results are
+// predicted (prediction.h). The results get memory of the graph's pool at once; a replay runs the
 // CPU kernel and copies what it returns there.
 //
 // `originals` are the call's arguments, `aliases` the same with CPU tensors for spyre ones. Pushes
@@ -19,10 +19,11 @@ void capture_call(const c10::OperatorHandle& op, const OperatorRecord& record, c
                   device::StreamRef stream, c10::Device device, const torch::jit::Stack& originals,
                   torch::jit::Stack aliases, torch::jit::Stack* stack);
 
-// Before an operator that returns its arguments is recorded: an out= of another shape than the meta
-// kernel tells is resized (with PyTorch's warning when it holds elements), and its alias in
+// Before an operator that returns its arguments is recorded: an out= of another shape than
+// predicted is resized (with PyTorch's warning when it holds elements), and its alias in
 // `aliases` made anew. Throws torch.AcceleratorError when nothing tells the shape of an empty out=.
 void fit_captured_outputs(const c10::OperatorHandle& op, const OperatorRecord& record,
-                          const torch::jit::Stack& originals, torch::jit::Stack& aliases);
+                          c10::DispatchKey key, const torch::jit::Stack& originals,
+                          torch::jit::Stack& aliases);
 
 }  // namespace spyre::aten

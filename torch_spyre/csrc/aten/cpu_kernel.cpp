@@ -218,7 +218,7 @@ void run_cpu_kernel(const c10::OperatorHandle& op, OperatorRecord& record, c10::
   }
   if (captures && device::is_capturing(stream)) {
     if (returns_only_arguments(op)) {
-      fit_captured_outputs(op, record, originals, arguments);
+      fit_captured_outputs(op, record, key, originals, arguments);
       queue_call(op, record, key, stream, arguments);
       return_written_arguments(op, originals, stack);
     } else {

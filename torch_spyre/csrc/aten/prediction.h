@@ -1,4 +1,5 @@
-// Results whose metadata an operator's meta kernel tells before the operator runs.
+// Results whose metadata is known before the operator runs: from its meta kernel, or from a run of
+// its CPU kernel on zeros where there is none or where it differs from the CPU's (embedding_bag).
 //
 // Only while a graph is captured: PyTorch's meta kernels are Python (torch/_meta_registrations.py
 // overrides the C++ ones), take 0.1 to 0.5 ms a call and import a thousand modules at the first. In
@@ -17,12 +18,16 @@
 
 namespace spyre::aten {
 
-// What the meta kernel returns for the call's arguments; nullopt, and why, when it cannot tell.
+// What the operator returns for the call's arguments, on meta or on the host; nullopt, and why,
+// when nothing can tell. `aliases` are the arguments with CPU tensors.
 std::optional<torch::jit::Stack> predict_results(const c10::OperatorHandle& op,
+                                                 const OperatorRecord& record, c10::DispatchKey key,
                                                  const torch::jit::Stack& originals,
+                                                 const torch::jit::Stack& aliases,
                                                  std::string* why);
 
-// The tensors among results in order, lists as their items; nullopt when there is something else.
+// The tensors among results in order, lists as their items; nullopt when there is something else,
+// a sparse tensor too.
 std::optional<std::vector<at::Tensor>> result_tensors(const torch::jit::Stack& results);
 
 // Allocates results as predicted, pushes them on `stack` and queues the kernel that fills them.
