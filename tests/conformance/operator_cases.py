@@ -36,16 +36,6 @@ DTYPES = (
     torch.complex64,
     torch.float64,
 )
-MODES = (
-    "forward",
-    "queued",
-    "other card",
-    "out",
-    "inplace",
-    "backward",
-    "sparse",
-    "errors",
-)
 # Their values are whatever was in memory.
 UNINITIALISED = {
     "empty",
@@ -398,3 +388,4 @@ CHECKS: dict[str, Callable[[Any, torch.dtype, int], Checks]] = {
     "sparse": sparse,
     "errors": errors,
 }
+MODES = tuple(CHECKS)
