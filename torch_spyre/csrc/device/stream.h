@@ -60,7 +60,7 @@ bool engine_is_attentive(int device);
 Status synchronize(StreamRef stream);    // waits; returns and clears the stream's first error
 Status synchronize_device(int device);   // every stream of the card
 bool query(StreamRef stream);            // finished, without waiting and without clearing errors
-bool has_queued_work(StreamRef stream);  // query() says no while the stream captures, too
+bool has_queued_work(StreamRef stream);  // unlike !query(), whether or not the stream captures
 
 // Called by layer 1 so that waits can release Python's GIL. Both may be null.
 void set_wait_hooks(void* (*before)(), void (*after)(void*));
