@@ -17,7 +17,7 @@ namespace {
 
 using torch::jit::Stack;
 
-at::Tensor to_meta(const at::Tensor& tensor) {
+at::Tensor meta_of(const at::Tensor& tensor) {
   if (!tensor.defined()) {
     return tensor;
   }
@@ -30,14 +30,16 @@ at::Tensor to_meta(const at::Tensor& tensor) {
   return meta;
 }
 
-c10::IValue to_meta(const c10::IValue& value) {
+// The value with each tensor of it, or of a list, converted; anything else as it is.
+template <class Convert>
+c10::IValue with_tensors(const c10::IValue& value, const Convert& convert) {
   if (value.isTensor()) {
-    return to_meta(value.toTensor());
+    return convert(value.toTensor());
   }
   if (value.isTensorList()) {
     c10::List<at::Tensor> list;
     for (const at::Tensor& tensor : value.toTensorVector()) {
-      list.push_back(to_meta(tensor));
+      list.push_back(convert(tensor));
     }
     return list;
   }
@@ -46,14 +48,18 @@ c10::IValue to_meta(const c10::IValue& value) {
     const auto given = value.toOptionalTensorList();
     for (std::size_t i = 0; i < given.size(); ++i) {
       const std::optional<at::Tensor> item = given.get(i);
-      list.push_back(item ? std::make_optional(to_meta(*item)) : std::nullopt);
+      list.push_back(item ? std::make_optional(convert(*item)) : std::nullopt);
     }
     return list;
   }
+  return value;
+}
+
+c10::IValue to_meta(const c10::IValue& value) {
   if (value.isDevice()) {
     return c10::Device(at::kMeta);
   }
-  return value.isGenerator() ? c10::IValue() : value;
+  return value.isGenerator() ? c10::IValue() : with_tensors(value, meta_of);
 }
 
 std::optional<Stack> results_on_meta(const c10::OperatorHandle& op, const Stack& originals,
@@ -88,38 +94,23 @@ bool differs_from_meta(const std::string& name) {
 }
 
 // A card's tensor as zeros; a host's keeps its data, which is there already.
+at::Tensor zeros_of(const at::Tensor& tensor) {
+  if (!is_spyre(tensor)) {
+    return tensor;
+  }
+  TORCH_CHECK(tensor.layout() == at::kStrided && !tensor.is_nested() && !tensor.is_quantized(),
+              "it has sparse, nested or quantized arguments");
+  return at::empty_strided(tensor.sizes(), tensor.strides(),
+                           tensor.options().device(at::kCPU).memory_format(std::nullopt))
+      .zero_();
+}
+
 c10::IValue to_zeros(const c10::IValue& original, const c10::IValue& alias) {
   static const at::Generator unused = at::detail::createCPUGenerator();
-  const auto zeros = [](const at::Tensor& tensor) {
-    if (!is_spyre(tensor)) {
-      return tensor;
-    }
-    TORCH_CHECK(tensor.layout() == at::kStrided && !tensor.is_nested() && !tensor.is_quantized(),
-                "it has sparse, nested or quantized arguments");
-    return at::empty_strided(tensor.sizes(), tensor.strides(),
-                             tensor.options().device(at::kCPU).memory_format(std::nullopt))
-        .zero_();
-  };
-  if (original.isTensor()) {
-    return zeros(original.toTensor());
+  if (alias.isGenerator()) {
+    return unused;
   }
-  if (original.isTensorList()) {
-    c10::List<at::Tensor> list;
-    for (const at::Tensor& tensor : original.toTensorVector()) {
-      list.push_back(zeros(tensor));
-    }
-    return list;
-  }
-  if (original.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> list;
-    const auto given = original.toOptionalTensorList();
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      const std::optional<at::Tensor> item = given.get(i);
-      list.push_back(item ? std::make_optional(zeros(*item)) : std::nullopt);
-    }
-    return list;
-  }
-  return alias.isGenerator() ? unused : alias;
+  return original.isDevice() ? alias : with_tensors(original, zeros_of);
 }
 
 std::optional<Stack> results_on_zeros(const c10::OperatorHandle& op, c10::DispatchKey key,
