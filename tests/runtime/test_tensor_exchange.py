@@ -17,6 +17,12 @@ def test_dlpack_device_is_an_extension_device() -> None:
     assert torch.ones(3).__dlpack_device__() == (DLDeviceType.kDLCPU, 0)
 
 
+def test_device_patch_is_still_needed() -> None:
+    original = torch.Tensor.__dlpack_device__.__wrapped__
+    with pytest.raises(ValueError, match=r"[Uu]nknown device type"):
+        original(torch.ones(3, device="spyre"))
+
+
 def test_dlpack_shares_memory_both_ways() -> None:
     x = torch.arange(6.0, device="spyre").view(2, 3).t()
     y = torch.from_dlpack(x)
