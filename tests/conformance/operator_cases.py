@@ -8,7 +8,6 @@ inplace; backward; sparse (all layouts an entry names); errors (wrong inputs rai
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
@@ -16,6 +15,7 @@ from typing import Any
 
 import torch
 
+from tests.conformance.capture_refusals import is_refused
 from tests.conformance.comparison import (
     OTHER,
     SPYRE,
@@ -47,16 +47,6 @@ UNINITIALISED = {
 }
 # Arguments that stay on the host on every device.
 HOST_ARGUMENTS = {"tensor_split"}
-# Refused in captures: data decides the shapes, or the host gets a number or a sparse tensor.
-NOT_CAPTURED = (
-    "_to_sparse|_unique2|equal|masked_select|nonzero|repeat_interleave|unique_consecutive|"
-    "unique_dim|_ctc_loss|linalg_lstsq|_sparse_mm_reduce_impl|sparse_sampled_addmm"
-)
-# What ends a capture on CUDA too: data that the host reads or writes, a seed set by the entry.
-HOST_IN_CAPTURE = re.compile(
-    r"set_current_seed|stream synchronize: operation not permitted|"
-    rf"aten::({NOT_CAPTURED})[\w.]*: operation not permitted"
-)
 LAYOUTS = {
     "supports_sparse": torch.sparse_coo,
     "supports_sparse_csr": torch.sparse_csr,
@@ -192,7 +182,7 @@ def compare_captured(op: Any, sample: Any, grad: bool) -> bool:
             finally:
                 graph.capture_end()
         except RuntimeError as error:
-            if HOST_IN_CAPTURE.search(str(error)):
+            if is_refused(op.full_name, str(error)):
                 return False
             raise
         graph.replay()

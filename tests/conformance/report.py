@@ -80,10 +80,11 @@ def write_report(
         "`queued` is forward behind other work, so that nothing runs on the calling thread; "
         "`other card` has",
         "its tensors on a card that is not the current one; `captured` is recorded in a graph and "
-        "replayed (entries",
-        "whose host needs data are refused, as on CUDA, and not counted); `errors` are the entry's "
-        "wrong inputs, which",
-        "must raise the exception type that op_db names.",
+        "replayed, float32",
+        "only (what `tests/conformance/capture_refusals.py` lists may be refused, because the host "
+        "needs data, and",
+        "is not counted); `errors` are the entry's wrong inputs, which must raise the exception "
+        "type that op_db names.",
         "",
     ]
     counts = counts_of(results)
